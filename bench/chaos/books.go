@@ -92,24 +92,25 @@ func (b *books) failf(format string, args ...any) {
 }
 
 // statement returns the query for what the rows of budgets say, and what their ledgers and the turns do, in one moment. The debits of a rolling
-// budget count from its oldest bucket on.
+// budget count from the oldest slot on that was in its window when the row was written.
 func statement(kind string) string {
-	held, oldest := `SELECT unhex(substr(l.value->>'budget', 6)) AS id, l.value->>'period' AS period, sum(l.value->>'amount') AS amount
-		FROM turns t, json_each(t.reservation, '$.lines') l WHERE t.reservation IS NOT NULL GROUP BY 1, 2`, `json_extract(b.buckets, '$[0].slot')`
-	greatest := "max"
+	held, greatest := `SELECT unhex(substr(l.value->>'budget', 6)) AS id, l.value->>'period' AS period, sum(l.value->>'amount') AS amount
+		FROM turns t, json_each(t.reservation, '$.lines') l WHERE t.reservation IS NOT NULL GROUP BY 1, 2`, "max"
 	if kind == postgres {
 		held = `SELECT substr(l->>'budget', 6)::uuid AS id, (l->>'period')::bigint AS period, sum((l->>'amount')::bigint)::bigint AS amount
 			FROM turns t CROSS JOIN LATERAL json_array_elements(t.reservation->'lines') l WHERE t.reservation IS NOT NULL GROUP BY 1, 2`
-		oldest, greatest = `(b.buckets->0->>'slot')::bigint`, "greatest"
+		greatest = "greatest"
 	}
+	const oldest = `(SELECT min(s.slot) FROM budget_slots s WHERE s.org_id = b.org_id AND s.budget_id = b.id
+		AND s.newest > b.updated_at - b.period_seconds * 1000)`
 	sum := func(what, which string) string {
 		return `(SELECT coalesce(sum(` + what + `), 0) FROM ledger_entries l WHERE l.org_id = b.org_id AND l.budget_id = b.id
 			AND l.period_started_at = b.period_started_at AND ` + which + `)`
 	}
 	return `WITH held AS (` + held + `) SELECT b.currency, b.spent, b.credits, b.reserved, coalesce(h.amount, 0) AS held,
-		CASE WHEN b.period_kind = 'ROLLING' AND b.buckets IS NULL THEN 0 ELSE ` +
+		` +
 		sum("l.amount", `l.amount > 0 AND (b.period_kind IS NULL OR b.period_kind <> 'ROLLING'
-			OR l.created_at >= `+oldest+` * `+greatest+`((b.period_seconds * 1000 + 59) / 60, 1))`) + ` END AS debits,
+			OR l.created_at >= `+oldest+` * `+greatest+`((b.period_seconds * 1000 + 59) / 60, 1))`) + ` AS debits,
 		` + sum("-l.amount", "l.amount < 0") + ` AS topped
 		FROM budgets b LEFT JOIN held h ON h.id = b.id AND h.period = b.period_started_at WHERE b.org_id = ?`
 }

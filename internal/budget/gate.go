@@ -349,7 +349,7 @@ func LookAgain(b *models.Budget, now models.Millis) *models.Millis {
 	case b.PeriodKind == nil:
 		return nil
 	case *b.PeriodKind == models.PeriodRolling:
-		return (now + max(BucketLength(b), 1000)).Ptr()
+		return (now + max(SlotLength(b), 1000)).Ptr()
 	}
 	return b.PeriodEndsAt
 }

@@ -39,7 +39,7 @@ func Begin(b *models.Budget, now models.Millis) {
 func begin(b *models.Budget, now, earliest models.Millis) {
 	start, end := PeriodAt(b, max(now, earliest))
 	b.PeriodStartedAt, b.PeriodEndsAt = max(start, earliest), end
-	b.Spent, b.Credits, b.Reserved, b.Buckets = 0, 0, 0, nil
+	b.Spent, b.Credits, b.Reserved, b.Slots = 0, 0, 0, nil
 	b.WarnedAt, b.SoftPassedAt, b.ExhaustedAt = nil, nil, nil
 }
 
@@ -92,7 +92,7 @@ func zoneOf(b *models.Budget) *time.Location {
 
 // post adds a debit to the present period.
 func post(b *models.Budget, amount models.Amount, now models.Millis) {
-	if b.PeriodKind != nil && *b.PeriodKind == models.PeriodRolling {
+	if Rolls(b) {
 		enter(b, amount, now)
 		return
 	}

@@ -17,10 +17,39 @@ type budgetRows struct {
 	read map[key]bool
 	// changed are those that have to be written.
 	changed map[models.BudgetID]bool
+	// slots are those of rolling windows, as they were read.
+	slots map[slotKey]models.BudgetSlot
+}
+
+// slotKey names a slot of a budget.
+type slotKey struct {
+	budget models.BudgetID
+	slot   int64
 }
 
 func newBudgetRows() *budgetRows {
-	return &budgetRows{rows: map[models.BudgetID]models.Budget{}, read: map[key]bool{}, changed: map[models.BudgetID]bool{}}
+	return &budgetRows{rows: map[models.BudgetID]models.Budget{}, read: map[key]bool{}, changed: map[models.BudgetID]bool{}, slots: map[slotKey]models.BudgetSlot{}}
+}
+
+// rolling returns the budgets that were locked whose windows are still to be read. From then on they have slots, or none.
+func (r *budgetRows) rolling() (list []models.Budget) {
+	for id, b := range r.rows {
+		if budget.Rolls(&b) && b.Slots == nil {
+			b.Slots = []models.BudgetSlot{}
+			r.rows[id], list = b, append(list, b)
+		}
+	}
+	return list
+}
+
+// addSlot takes in a slot of a budget that was locked; they come oldest first.
+func (r *budgetRows) addSlot(row scanner) error {
+	var k models.BudgetSlot
+	err := putSlot.scan(row, &k)
+	b := r.rows[k.BudgetID]
+	b.Slots = append(b.Slots, k)
+	r.rows[k.BudgetID], r.slots[slotKey{k.BudgetID, k.Slot}] = b, k
+	return err
 }
 
 // keep takes over what a command has done to budgets of its organization.
@@ -90,11 +119,12 @@ func (tx *Tx) budgetsRead() bool {
 	return false
 }
 
-// SaveBudget changes what a budget that was locked has spent, holds, and where it stands in its period.
+// SaveBudget changes what a budget that was locked has spent, holds, and where it stands in its period, which is that of now.
 func (tx *Tx) SaveBudget(b models.Budget) {
 	if tx.budgets == nil {
 		tx.budgets = map[models.BudgetID]models.Budget{}
 	}
+	budget.Roll(&b, tx.Now)
 	b.UpdatedAt = tx.Now
 	tx.budgets[b.ID] = b
 }
@@ -157,11 +187,16 @@ func (tx *Tx) Post(p models.LedgerEntry) {
 	insertPosting.put(tx.w, p)
 }
 
-// writes are the budgets that have changed, in the order of their keys.
+// writes are the budgets that have changed, in the order of their keys, and the slots that are not as they were read.
 func (r *budgetRows) writes() *writes {
 	w := &writes{}
 	for _, id := range slices.SortedFunc(maps.Keys(r.changed), func(a, b models.BudgetID) int { return bytes.Compare(a[:], b[:]) }) {
 		updateBudget.put(w, r.rows[id])
+		for _, k := range r.rows[id].Slots {
+			if r.slots[slotKey{id, k.Slot}] != k {
+				putSlot.put(w, k)
+			}
+		}
 	}
 	return w
 }

@@ -55,6 +55,7 @@ func (w *world) furnish() (belongings, *Lease) {
 		return nil
 	})
 	w.do(spend)
+	w.exec("INSERT INTO budget_slots (org_id, budget_id, slot, newest, spent) VALUES (?, ?, 1, 1, 1)", w.org, b.budget)
 	w.do(w.command(s, func(tx *Tx) error {
 		b.shown = tx.Turn.InputMessageID
 		tx.ConsumeInbox()

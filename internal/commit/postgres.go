@@ -147,6 +147,9 @@ func (tx *postgresTx) load(ctx context.Context, need batchNeed) error {
 	if err := tx.conn.SendBatch(ctx, &batch).Close(); err != nil {
 		return err
 	}
+	if err := tx.loadSlots(ctx); err != nil {
+		return err
+	}
 	return tx.settle(ctx, need)
 }
 

@@ -1,6 +1,8 @@
 package commit
 
 import (
+	"context"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/ostler-dev/ostler/internal/budget"
@@ -70,6 +72,27 @@ UNION SELECT s.org_id, h.id FROM s CROSS JOIN LATERAL (SELECT substr(l.value->>'
 CROSS JOIN LATERAL json_array_elements(CASE json_typeof(p.lines) WHEN 'array' THEN p.lines END) l WHERE p.org_id = s.org_id AND p.session_id = s.id AND p.due_at IS NOT NULL OFFSET 0) h)
 SELECT ` + lockedColumns + ` FROM (SELECT org_id, id FROM wanted ORDER BY org_id, id) w CROSS JOIN LATERAL
 (SELECT ` + names("b.", allOfBudget.all) + ` FROM budgets b WHERE b.org_id = w.org_id AND b.id = w.id FOR NO KEY UPDATE) b`
+
+// readSlots reads the windows of budgets that are locked: in a round trip of its own, as whoever had the lock before may have changed them.
+var readSlots = `SELECT ` + names("s.", putSlot.all) + ` FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS k(org_id, id, slot)
+CROSS JOIN LATERAL (SELECT ` + names("s.", putSlot.all) + ` FROM budget_slots s WHERE s.org_id = k.org_id AND s.budget_id = k.id AND s.slot >= k.slot OFFSET 0) s
+ORDER BY s.slot`
+
+func (tx *postgresTx) loadSlots(ctx context.Context) error {
+	list := tx.locked.rolling()
+	if len(list) == 0 {
+		return nil
+	}
+	orgs, ids, oldest := make([]any, len(list)), make([]any, len(list)), make([]int64, len(list))
+	for i := range list {
+		orgs[i], ids[i], oldest[i] = id(list[i].OrgID), id(list[i].ID), budget.OldestSlot(&list[i])
+	}
+	rows, err := tx.conn.Query(ctx, readSlots, orgs, ids, oldest)
+	if err != nil {
+		return err
+	}
+	return eachRow(func(r pgx.Rows) error { return tx.locked.addSlot(r) })(rows)
+}
 
 func (tx *postgresTx) queueBudgets(batch *pgx.Batch, need batchNeed) {
 	var keys []key

@@ -131,5 +131,24 @@ func (tx *sqliteTx) loadBudgets(ctx context.Context, need batchNeed) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	return tx.each(ctx, tx.locked.add, sqliteBudgets, string(jsonx.MustEncode(keys)))
+	if err := tx.each(ctx, tx.locked.add, sqliteBudgets, string(jsonx.MustEncode(keys))); err != nil {
+		return err
+	}
+	return tx.loadSlots(ctx)
+}
+
+var sqliteSlots = `SELECT ` + names("s.", putSlot.all) + ` FROM json_each(?) k CROSS JOIN budget_slots s
+WHERE s.org_id = unhex(k.value->>0) AND s.budget_id = unhex(k.value->>1) AND s.slot >= k.value->>2 ORDER BY s.slot`
+
+func (tx *sqliteTx) loadSlots(ctx context.Context) error {
+	list := tx.locked.rolling()
+	if len(list) == 0 {
+		return nil
+	}
+	keys := make([][3]any, len(list))
+	for i := range list {
+		b := &list[i]
+		keys[i] = [3]any{hex.EncodeToString(b.OrgID[:]), hex.EncodeToString(b.ID[:]), budget.OldestSlot(b)}
+	}
+	return tx.each(ctx, tx.locked.addSlot, sqliteSlots, string(jsonx.MustEncode(keys)))
 }

@@ -60,7 +60,7 @@ const (
 		"output_message_id final_message_id answer_preview stop_reason ended_sequence error" + usageState +
 		"reservation harness_revision agent_revision started_at first_token_at finished_at"
 	effectState = "state outcome epoch attempt started_at settled_at due_at"
-	budgetState = "period_started_at period_ends_at spent credits reserved buckets warned_at soft_passed_at exhausted_at contended kept kept_for " +
+	budgetState = "period_started_at period_ends_at spent credits reserved warned_at soft_passed_at exhausted_at contended kept kept_for " +
 		"kept_until updated_at"
 	fileState = "directory readonly size hash encoding updated_at"
 )
@@ -129,6 +129,7 @@ var (
 		"org_id hour session_id model_id agent_id user_id customer_key tool", "")
 	insertPosting = describe[models.LedgerEntry](shape{table: "ledger_entries"}, "org_id id", "")
 	updateBudget  = describe[models.Budget](shape{op: update, table: "budgets"}, "org_id id", budgetState)
+	putSlot       = describe[models.BudgetSlot](shape{table: "budget_slots", conflict: "UPDATE", once: true}, "org_id budget_id slot", "")
 	updatePayment = describe[models.Payment](shape{op: update, table: "payments", last: true}, "org_id id", "paid status lines reference error attempts due_at settled_at")
 	// Those who ask for payments lock a policy and then a day, and nothing that a batch waits for.
 	addPaymentDay = describe[models.PaymentDay](shape{table: "payment_days", shared: true, alone: true, conflict: "ADD"}, "org_id policy_id day", "")
@@ -152,7 +153,7 @@ var inOrder = []*shape{
 	returnInbox.shape, consumeInbox.shape, moveInbox.shape, insertEffect.shape, putEffect.shape, amendEffect.shape, updateEffect.shape,
 	dropCheckpoint.shape, insertWait.shape, updateWait.shape, closeWaits.shape, insertDecision.shape, insertJob.shape, dropJob.shape,
 	copyLineage.shape, copyFiles.shape, copyTodos.shape, putFile.shape, deleteFile.shape, putTodos.shape, insertFact.shape, addUsage.shape,
-	addSessionUsage.shape, insertPosting.shape, updateBudget.shape, updatePayment.shape, addPaymentDay.shape, dropKey.shape, insertKey.shape,
+	addSessionUsage.shape, insertPosting.shape, updateBudget.shape, putSlot.shape, updatePayment.shape, addPaymentDay.shape, dropKey.shape, insertKey.shape,
 	insertEvent.shape, beginChain.shape, insertEntry.shape, moveChain.shape,
 }
 

@@ -103,8 +103,6 @@ type Budget struct {
 	Spent    Amount
 	Credits  Amount
 	Reserved Amount
-	// Buckets are what a rolling budget has spent, and when; see package budget. nil for others.
-	Buckets JSON
 	// WarnedAt, SoftPassedAt and ExhaustedAt are when that came about in the present period; nil when it has not.
 	WarnedAt     *Millis
 	SoftPassedAt *Millis
@@ -116,8 +114,21 @@ type Budget struct {
 	KeptFor   *WaitID
 	KeptUntil *Millis
 	UpdatedAt Millis `gorm:"autoUpdateTime:false"`
+	// Slots are what a rolling budget has spent in its window, oldest first. They are rows of their own; nil before they were read.
+	Slots []BudgetSlot `gorm:"-"`
 	// AllowUnpriced is true when models without a price may run under it. It is not a column: the committer tells it, of the organization.
 	AllowUnpriced bool `gorm:"-"`
+}
+
+// BudgetSlot is what a rolling budget has spent in one part of its window; see package budget. It is written under the lock of the budget's row.
+type BudgetSlot struct {
+	OrgID    OrgID    `gorm:"primaryKey"`
+	BudgetID BudgetID `gorm:"primaryKey"`
+	// Slot numbers the parts of the window since 1970.
+	Slot int64 `gorm:"primaryKey;autoIncrement:false"`
+	// Newest is the time of the newest posting in it.
+	Newest Millis
+	Spent  Amount
 }
 
 // Reservation is what a turn holds of budgets for the step that it is at. It is part of the turn's row, so that it goes where the turn

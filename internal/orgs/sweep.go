@@ -15,7 +15,8 @@ import (
 
 const sweepInterval = 10 * time.Minute
 
-// Sweep deletes what nobody can ask for any more, the idempotency keys and refresh tokens past their time, and returns how many rows.
+// Sweep deletes what nobody can ask for any more, idempotency keys and refresh tokens past their time and what has left the windows of budgets, and
+// returns how many rows.
 // Several processes may sweep at once.
 func Sweep(ctx context.Context, db *store.DB, now models.Millis) (int64, error) {
 	keys, err := commit.DeleteExpiredKeys(ctx, db, now)
@@ -27,7 +28,8 @@ func Sweep(ctx context.Context, db *store.DB, now models.Millis) (int64, error) 
 	if err != nil {
 		return keys + tokens, fmt.Errorf("delete expired refresh tokens: %w", err)
 	}
-	return keys + tokens, nil
+	slots, err := commit.DeleteLeftSlots(ctx, db, now)
+	return keys + tokens + slots, err
 }
 
 // NewSweeper returns the job that sweeps every ten minutes.

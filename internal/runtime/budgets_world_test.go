@@ -1,11 +1,13 @@
 package runtime
 
 import (
+	"errors"
 	"time"
 
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/budget"
+	budgetrows "github.com/ostler-dev/ostler/internal/budget/rows"
 	"github.com/ostler-dev/ostler/internal/budget/waiting"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -35,17 +37,17 @@ func (w *world) budget(currency string, limit models.Amount, change ...func(*mod
 func (w *world) changeBudget(id models.BudgetID, change func(*models.Budget)) {
 	w.t.Helper()
 	err := w.db.Write(w.t.Context(), w.org, func(tx *gorm.DB) error {
-		var b models.Budget
-		if err := store.Of(tx, w.org).Where("id = ?", id).First(&b).Error; err != nil {
+		b, err := budgetrows.Locked(tx, w.org, id)
+		if err != nil {
 			return err
 		}
 		now := models.MillisOf(w.clock.Now())
 		budget.Roll(&b, now)
 		change(&b)
 		budget.Reopen(&b, now)
-		return store.Of(tx, w.org).Model(&models.Budget{}).Where("id = ?", id).Select(
-			"LimitAmount", "SoftLimit", "DisabledAt", "PeriodStartedAt", "PeriodEndsAt", "Spent", "Credits", "Reserved", "Buckets", "WarnedAt", "SoftPassedAt", "ExhaustedAt").
-			Updates(&b).Error
+		return errors.Join(budgetrows.SaveSlots(tx, &b), store.Of(tx, w.org).Model(&models.Budget{}).Where("id = ?", id).Select(
+			"LimitAmount", "SoftLimit", "DisabledAt", "PeriodStartedAt", "PeriodEndsAt", "Spent", "Credits", "Reserved", "WarnedAt", "SoftPassedAt", "ExhaustedAt").
+			Updates(&b).Error)
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -30,7 +30,7 @@ var engineTables = []string{ //nolint:gochecknoglobals // a constant
 	"providers", "models", "model_prices", "harnesses", "harness_revisions", // what organizations begin with, and new versions refresh
 	"org_secrets",
 	"webhooks", "webhook_deliveries", // found when they are due, whosever they are
-	"budgets", "usage_journal", "ledger_entries", "usage_hours", "session_usage_hours",
+	"budgets", "budget_slots", "usage_journal", "ledger_entries", "usage_hours", "session_usage_hours",
 	"payments", "payment_days", // written by commands, and found when they are due
 	"payment_policies", // whose secrets are wrapped anew
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -43,7 +44,7 @@ func NewReconciler(db *store.DB, clk clock.Clock) *Reconciler { return &Reconcil
 type Difference struct {
 	// Entry is the posting that is wrong; zero when it is the budget's own row.
 	Entry models.LedgerID
-	// Column names what is wrong: spent, credits, reserved, buckets, kept, period_started_at or period_ends_at of a budget; of a posting any column.
+	// Column names what is wrong: spent, credits, reserved, slots, kept, period_started_at or period_ends_at of a budget; of a posting any column.
 	Column string
 	// Stored is what the row says, and Computed what it should say.
 	Stored, Computed string
@@ -166,23 +167,23 @@ func (r *Reconciler) some(ctx context.Context, org models.OrgID, ids []models.Bu
 func (r *Reconciler) page(ctx context.Context, org models.OrgID, known summed, which func(*gorm.DB) *gorm.DB) (list []Checked, err error) {
 	err = r.db.Snapshot(ctx, org, func(tx *gorm.DB) error {
 		list = nil
-		var rows []models.Budget
-		if err := which(store.Of(tx, org)).Order("id").Find(&rows).Error; err != nil {
+		var budgets []models.Budget
+		if err := which(store.Of(tx, org)).Order("id").Find(&budgets).Error; err != nil || len(budgets) == 0 {
 			return err
 		}
-		if len(rows) == 0 {
-			return nil
+		if err := rows.Slots(tx, org, budgets); err != nil {
+			return err
 		}
 		held, err := heldBudgets(tx, org)
 		if err != nil {
 			return err
 		}
-		for i := range rows {
-			c, _, err := r.compare(tx, &rows[i], held[rows[i].ID], known)
+		for i := range budgets {
+			c, _, err := r.compare(tx, &budgets[i], held[budgets[i].ID], known)
 			if err == nil && c.Count() > 0 && known != nil {
 				// It may be what is known that is wrong: a posting may have come that was dated long before.
 				delete(known, BudgetKey{org, c.Budget})
-				c, _, err = r.compare(tx, &rows[i], held[rows[i].ID], nil)
+				c, _, err = r.compare(tx, &budgets[i], held[budgets[i].ID], nil)
 			}
 			if err != nil {
 				return err
@@ -216,13 +217,18 @@ func (r *Reconciler) Repair(ctx context.Context, org models.OrgID, id models.Bud
 		}
 		now := r.now(&row)
 		err = store.OneRow(store.Of(tx.Model(&models.Budget{}), org).Where("id = ?", id).Updates(map[string]any{
-			"spent": right.Spent, "credits": right.Credits, "reserved": right.Reserved, "buckets": right.Buckets,
+			"spent": right.Spent, "credits": right.Credits, "reserved": right.Reserved,
 			"period_started_at": right.PeriodStartedAt, "period_ends_at": right.PeriodEndsAt,
 			"warned_at": right.WarnedAt, "soft_passed_at": right.SoftPassedAt, "exhausted_at": right.ExhaustedAt,
 			"kept": right.Kept, "kept_for": right.KeptFor, "kept_until": right.KeptUntil, "updated_at": now,
 		}))
 		if err != nil {
 			return err
+		}
+		if budget.Rolls(&right) {
+			if err := rows.SaveSlots(tx, &right); err != nil {
+				return err
+			}
 		}
 		c.Repaired = true
 		return audit.Record(ctx, tx, now, audit.Entry{
@@ -247,10 +253,19 @@ func shownRow(b *models.Budget) map[string]any {
 		"spent": show(b.Spent), "credits": show(b.Credits), "reserved": show(b.Reserved), "kept": show(b.Kept),
 		"periodStartedAt": b.PeriodStartedAt, "periodEndsAt": b.PeriodEndsAt,
 	}
-	if len(b.Buckets) > 0 {
-		m["buckets"] = b.Buckets
+	if len(b.Slots) > 0 {
+		m["slots"] = shownSlots(b)
 	}
 	return m
+}
+
+// shownSlots tells what a window has, oldest first: the number of each slot, what was spent in it, and when last.
+func shownSlots(b *models.Budget) string {
+	var list []string
+	for _, k := range b.Slots {
+		list = append(list, fmt.Sprintf("%d: %s at %s", k.Slot, budget.Decimal(b.Currency, k.Spent), shownTime(&k.Newest)))
+	}
+	return "[" + strings.Join(list, ", ") + "]"
 }
 
 // now is the time that a budget's window is looked at: never before its last write, by whose clock it was rolled.
@@ -276,24 +291,19 @@ func (r *Reconciler) compare(tx *gorm.DB, row *models.Budget, held map[models.Mi
 		return c, right, err
 	}
 	stored, right := *row, *row
-	if books.rolling {
-		// Both as of now: what has left the window since the last write is no difference. Rolling adds the buckets up anew, so that what the
-		// row said beside them has to be kept.
-		outsideBuckets := row.Spent - inBuckets(row)
+	if budget.Rolls(row) {
+		// Both as of now: what has left the window since the last write is no difference. Rolling adds the slots up anew: by how much the row said
+		// something else when it was written has to be kept.
+		budget.Roll(&stored, row.UpdatedAt)
+		off := row.Spent - stored.Spent
 		budget.Roll(&stored, now)
-		if stored.Spent == inBuckets(&stored) {
-			stored.Spent += outsideBuckets
-		}
+		stored.Spent += off
 	}
 	right.Credits, right.Reserved = books.row.Credits, held[row.PeriodStartedAt]
-	if books.fits(&stored, now) {
-		right.Spent, right.Buckets = stored.Spent, stored.Buckets
-	} else {
-		right.Spent, right.Buckets = books.row.Spent, books.row.Buckets
-		c.differs(models.LedgerID{}, "spent", row.Currency, stored.Spent, right.Spent)
-		if books.rolling && !sameJSON(stored.Buckets, right.Buckets) {
-			c.add(Difference{Column: "buckets", Stored: shownJSON(stored.Buckets), Computed: shownJSON(right.Buckets)})
-		}
+	right.Spent, right.Slots = books.row.Spent, books.row.Slots
+	c.differs(models.LedgerID{}, "spent", row.Currency, stored.Spent, right.Spent)
+	if !slices.Equal(stored.Slots, right.Slots) {
+		c.add(Difference{Column: "slots", Stored: shownSlots(&stored), Computed: shownSlots(&right)})
 	}
 	c.differs(models.LedgerID{}, "credits", row.Currency, stored.Credits, right.Credits)
 	c.differs(models.LedgerID{}, "reserved", row.Currency, stored.Reserved, right.Reserved)

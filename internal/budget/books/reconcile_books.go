@@ -1,7 +1,6 @@
 package books
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -18,25 +17,16 @@ import (
 const (
 	// reconcileSlack is how much earlier than its period a posting may be dated: nodes tell the time a little differently.
 	reconcileSlack = models.Millis(10 * time.Minute / time.Millisecond)
-	// reconcileSkew is how far apart two nodes may date postings that follow each other. A posting that comes to a window from a node that
-	// is behind counts in the newest bucket, which may be that after its own.
+	// reconcileSkew is how far apart two nodes may tell the time.
 	reconcileSkew = models.Millis(2 * time.Second / time.Millisecond)
 )
 
 // books are what the postings of a budget's present period come to.
 type books struct {
-	rolling bool
 	// row has the sums, as package budget makes them.
 	row models.Budget
 	// latest is the latest period that something is posted in.
 	latest models.Millis
-	// dated are the debits that are in a window, or were until lately.
-	dated []dated
-}
-
-type dated struct {
-	at     models.Millis
-	amount models.Amount
 }
 
 // summed are the sums of postings that are so old that no more come, by budget.
@@ -56,11 +46,15 @@ const mostSummed = 100_000
 // readBooks reads the postings of a budget's period in pages, holds each against its fact, and puts them together by the rules of
 // package budget. With known it only reads what is not known, and makes more known.
 func readBooks(tx *gorm.DB, stored *models.Budget, now models.Millis, known summed, c *Checked) (*books, error) {
-	b := &books{row: *stored, rolling: stored.PeriodKind != nil && *stored.PeriodKind == models.PeriodRolling}
-	b.row.Spent, b.row.Credits, b.row.Buckets = 0, 0, nil
+	b := &books{row: *stored}
+	b.row.Spent, b.row.Credits = 0, 0
+	rolling := budget.Rolls(stored)
+	if rolling {
+		b.row.Slots = []models.BudgetSlot{}
+	}
 	from := stored.PeriodStartedAt - reconcileSlack
 	old := summedUp{period: stored.PeriodStartedAt, until: now - reconcileSlack}
-	if b.rolling {
+	if rolling {
 		old.until = min(old.until, b.left(now))
 	}
 	key := BudgetKey{stored.OrgID, stored.ID}
@@ -105,15 +99,15 @@ func readBooks(tx *gorm.DB, stored *models.Budget, now models.Millis, known summ
 	if known != nil && c.Count() == 0 && (known[key].until > 0 || len(known) < mostSummed) {
 		known[key] = old
 	}
-	if b.rolling {
+	if rolling {
 		budget.Roll(&b.row, now)
 	}
 	return b, nil
 }
 
-// left is before when a posting has left a window for certain, with its bucket.
+// left is before when a posting has left a window for certain, with its slot.
 func (b *books) left(now models.Millis) models.Millis {
-	return now - budget.PeriodLength(&b.row) - 3*budget.BucketLength(&b.row) - reconcileSkew
+	return now - budget.PeriodLength(&b.row) - 3*budget.SlotLength(&b.row) - reconcileSkew
 }
 
 func (b *books) post(e *models.LedgerEntry, now models.Millis, c *Checked) {
@@ -122,88 +116,9 @@ func (b *books) post(e *models.LedgerEntry, now models.Millis, c *Checked) {
 	switch {
 	case e.Amount < 0:
 		budget.Credit(&b.row, -e.Amount, e.CreatedAt)
-	case !b.rolling:
+	case !budget.Rolls(&b.row) || e.CreatedAt >= b.left(now):
 		budget.Debit(&b.row, e.Amount, e.CreatedAt)
-	case e.CreatedAt >= b.left(now):
-		budget.Debit(&b.row, e.Amount, e.CreatedAt)
-		b.dated = append(b.dated, dated{e.CreatedAt, e.Amount})
 	}
-}
-
-// fits reports whether what a row says to be spent is what the postings come to.
-func (b *books) fits(stored *models.Budget, now models.Millis) bool {
-	if !b.rolling {
-		return stored.Spent == b.row.Spent
-	}
-	if stored.Spent == b.row.Spent && sameJSON(stored.Buckets, b.row.Buckets) {
-		return true
-	}
-	return b.onlyLate(stored, now)
-}
-
-// onlyLate reports whether the buckets of a row differ from those of the postings only by some that came late, from a node whose clock is a
-// little behind, and so count in the bucket after their own: from every bucket on to the newest one, the row then has as much as was
-// dated there, or more by no more than what was dated just before. Buckets that are about to leave are not looked at: late postings change
-// when they do.
-func (b *books) onlyLate(stored *models.Budget, now models.Millis) bool {
-	have, ok := budget.Buckets(stored)
-	if !ok || stored.Spent != from(have, 0) {
-		return false
-	}
-	want, ok := budget.Buckets(&b.row)
-	if !ok {
-		return false
-	}
-	newest := map[int64]models.Millis{}
-	for _, p := range have {
-		newest[p.Slot] = p.Newest
-	}
-	length := budget.BucketLength(stored)
-	leaving := now - budget.PeriodLength(stored) + length + reconcileSkew
-	for i, p := range slices.Concat(want, have) {
-		start := models.Millis(p.Slot) * length
-		if start <= leaving {
-			continue
-		}
-		lowest := from(want, p.Slot)
-		if n := from(have, p.Slot); n < lowest || n > lowest+b.justBefore(start) {
-			return false
-		}
-		at, ok := newest[p.Slot]
-		if i < len(want) && ok && at != p.Newest && (at > p.Newest || p.Newest < start+length-reconcileSkew) {
-			return false
-		}
-	}
-	return true
-}
-
-// justBefore adds up what was dated so shortly before a time that it may have come after it.
-func (b *books) justBefore(at models.Millis) (sum models.Amount) {
-	for _, d := range b.dated {
-		if d.at < at && d.at >= at-reconcileSkew {
-			sum += d.amount
-		}
-	}
-	return sum
-}
-
-// from adds up what buckets have from a slot on.
-func from(list []budget.Bucket, slot int64) (sum models.Amount) {
-	for _, p := range list {
-		if p.Slot >= slot {
-			sum += p.Spent
-		}
-	}
-	return sum
-}
-
-// inBuckets adds up the buckets of a row; 0 for what can't be read.
-func inBuckets(b *models.Budget) models.Amount {
-	list, ok := budget.Buckets(b)
-	if !ok {
-		return 0
-	}
-	return from(list, 0)
 }
 
 // holdAgainstFacts compares postings with the facts that they are of.
@@ -284,18 +199,4 @@ func measured(e *models.JournalEntry, currency string) (amount models.Amount, me
 	case models.JournalAdjustment:
 	}
 	return 0, false
-}
-
-func sameJSON(a, b models.JSON) bool { return shownJSON(a) == shownJSON(b) }
-
-// shownJSON writes a document without the blanks that a database may have put in.
-func shownJSON(doc models.JSON) string {
-	if len(doc) == 0 {
-		return "null"
-	}
-	var out bytes.Buffer
-	if json.Compact(&out, doc) != nil {
-		return string(doc)
-	}
-	return out.String()
 }

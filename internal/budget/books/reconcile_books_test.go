@@ -2,6 +2,7 @@ package books_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +70,7 @@ func TestPostingsAreHeldAgainstTheirFacts(t *testing.T) {
 	})
 }
 
-// A node whose clock is a little behind posts into the bucket that another one has begun. That is no mistake; any other sum is.
+// A posting counts in the slot of its own time, also when it comes late, from a node whose clock is a little behind.
 func TestPostingsThatComeLateToAWindow(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -77,32 +78,30 @@ func TestPostingsThatComeLateToAWindow(t *testing.T) {
 		o := w.org()
 		b := o.budget(models.CurrencyTokens, rolling(3600))
 		boundary := (reconcileStart/60_000 + 1) * 60_000
-		var rows []any
+		var facts, postings []any
 		for _, at := range []models.Millis{boundary - 5000, boundary + 1, boundary - 1} {
 			j, l := o.call(b, at, models.Usage{OutputTokens: 7}, 7)
 			budget.Roll(b, at)
 			budget.Debit(b, 7, at)
-			w.create(j)
-			rows = append(rows, l)
+			b.UpdatedAt = at
+			facts, postings = append(facts, j), append(postings, l)
 		}
-		w.create(append([]any{b}, rows...)...)
+		w.create(slices.Concat([]any{b}, facts, postings)...)
 		w.advance((boundary - reconcileStart).Time().Sub(time.UnixMilli(0)) + time.Second)
 		w.right(o.org)
-		right := string(b.Buckets)
-		if !strings.Contains(right, `"spent":14`) {
-			t.Fatalf("nothing came late: %s", right)
+		first, second := b.Slots[0], b.Slots[1]
+		if first.Spent != 14 || second.Spent != 7 {
+			t.Fatalf("the window has %v", b.Slots)
 		}
-		// As if the one of long before the boundary had come late, too.
-		w.set(b, "buckets", models.JSON(strings.Replace(strings.Replace(right, `"spent":7`, `"spent":0`, 1), `"spent":14`, `"spent":21`, 1)))
-		if got := w.differences(o.org); len(got) != 1 || !strings.Contains(got[0], "buckets") {
-			t.Errorf("too late: got %v", got)
+		first.Spent, second.Spent = 7, 14
+		w.setSlot(first)
+		w.setSlot(second)
+		if got := w.differences(o.org); len(got) != 1 || !strings.Contains(got[0], "slots") {
+			t.Errorf("in another slot: got %v", got)
 		}
-		w.set(b, "buckets", models.JSON(strings.Replace(right, `"spent":14`, `"spent":13`, 1)))
-		if got := w.differences(o.org); len(got) != 1 || !strings.Contains(got[0], "buckets") {
-			t.Errorf("one less: got %v", got)
-		}
-		// Nor is it one while the buckets leave.
-		w.set(b, "buckets", models.JSON(right))
+		w.setSlot(b.Slots[0])
+		w.setSlot(b.Slots[1])
+		// Nor is there a difference while the slots leave.
 		w.advance(time.Hour - 10*time.Second)
 		for range 75 {
 			w.advance(time.Second)
@@ -123,9 +122,10 @@ func TestWindowsOfAnyLengthAreReconciled(t *testing.T) {
 			budget.Debit(b, 700, w.now())
 			w.create(b, j, l)
 			w.right(o.org)
-			wrong := strings.ReplaceAll(string(b.Buckets), `"spent":700`, `"spent":7`)
+			wrong := b.Slots[0]
+			wrong.Spent = 7
 			w.set(b, "spent", 7)
-			w.set(b, "buckets", models.JSON(wrong))
+			w.setSlot(wrong)
 			if got := w.differences(o.org); len(got) != 2 {
 				t.Errorf("%d s: the row says 7 and the ledger 700: differences: %v", seconds, got)
 			}

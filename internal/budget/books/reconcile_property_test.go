@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/budget/rows"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
@@ -41,19 +42,19 @@ func (w *reconcileWorld) step(t *rapid.T, o testBooks, b *models.Budget, turns *
 	now := w.now()
 	budget.Roll(b, now)
 	b.UpdatedAt = now
-	var rows []any
+	var made []any
 	freed := -1
 	switch op := rapid.SampledFrom([]string{"call", "call", "top up", "hold", "release", "settle"}).Draw(t, "op"); op {
 	case "top up":
 		amount := models.Amount(rapid.Int64Range(1, 1000).Draw(t, "amount"))
 		j, l := o.topUp(b, now, amount)
 		budget.Credit(b, amount, now)
-		rows = append(rows, j, l)
+		made = append(made, j, l)
 	case "hold":
 		amount := models.Amount(rapid.Int64Range(1, 1000).Draw(t, "amount"))
 		turn := o.turn(budget.Hold(b, amount))
 		*turns = append(*turns, turn)
-		rows = append(rows, turn)
+		made = append(made, turn)
 	default:
 		if op != "call" {
 			if len(*turns) == 0 {
@@ -73,14 +74,14 @@ func (w *reconcileWorld) step(t *rapid.T, o testBooks, b *models.Budget, turns *
 			line := (*turns)[freed].Reservation.Lines[0]
 			l.Overrun, _ = budget.Settle(b, &line, line.Amount, cost, now)
 			l.PeriodStartedAt = line.Period
-			rows = append(rows, j, l)
+			made = append(made, j, l)
 		default:
 			budget.Debit(b, cost, now)
-			rows = append(rows, j, l)
+			made = append(made, j, l)
 		}
 	}
 	w.write(func(tx *gorm.DB) error {
-		for _, row := range rows {
+		for _, row := range made {
 			if err := tx.Create(row).Error; err != nil {
 				return err
 			}
@@ -93,8 +94,11 @@ func (w *reconcileWorld) step(t *rapid.T, o testBooks, b *models.Budget, turns *
 			}
 			*turns = append((*turns)[:freed], (*turns)[freed+1:]...)
 		}
+		if err := rows.SaveSlots(tx, b); err != nil {
+			return err
+		}
 		return store.OneRow(store.Of(tx.Model(&models.Budget{}), o.org).Where("id = ?", b.ID).Updates(map[string]any{
-			"spent": b.Spent, "credits": b.Credits, "reserved": b.Reserved, "buckets": b.Buckets, "period_started_at": b.PeriodStartedAt,
+			"spent": b.Spent, "credits": b.Credits, "reserved": b.Reserved, "period_started_at": b.PeriodStartedAt,
 			"period_ends_at": b.PeriodEndsAt, "updated_at": b.UpdatedAt,
 		}))
 	})
@@ -149,7 +153,10 @@ func (w *reconcileWorld) spoilNewestBucket(t *rapid.T, o testBooks, b *models.Bu
 	budget.Roll(b, now)
 	budget.Debit(b, extra, now)
 	w.write(func(tx *gorm.DB) error {
-		return store.OneRow(store.Of(tx.Model(&models.Budget{}), o.org).Where("id = ?", b.ID).Updates(map[string]any{"spent": b.Spent, "buckets": b.Buckets}))
+		if err := rows.SaveSlots(tx, b); err != nil {
+			return err
+		}
+		return store.OneRow(store.Of(tx.Model(&models.Budget{}), o.org).Where("id = ?", b.ID).Updates(map[string]any{"spent": b.Spent, "updated_at": now}))
 	})
 	if got := w.differences(o.org); len(got) != 2 {
 		t.Fatalf("spent and its bucket are too high by %d, for a window of %d s: differences: %v", extra, *b.PeriodSeconds, got)

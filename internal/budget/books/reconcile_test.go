@@ -2,6 +2,7 @@ package books_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,10 +88,25 @@ func TestRightBooksHaveNoDifferences(t *testing.T) {
 	})
 }
 
+// slots tells of the window of a scene, of whose first slot something is different.
+func slots(s scene, spent models.Amount, newest models.Millis) string {
+	list := slices.Clone(s.tokens.Slots)
+	list[0].Spent, list[0].Newest = spent, list[0].Newest+newest
+	var texts []string
+	for _, k := range list {
+		texts = append(texts, fmt.Sprintf("%d: %d at %s", k.Slot, k.Spent, k.Newest.Time().UTC().Format("2006-01-02T15:04:05.000Z")))
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}
+
 // Each kind of mistake is named, with what is stored and what it should be; what can be mended is mended, and nobody else is touched.
 func TestMistakesAreFoundAndMended(t *testing.T) {
 	t.Parallel()
-	bucketsOf := func(s scene) string { return string(s.tokens.Buckets) }
+	changed := func(s scene, change func(k *models.BudgetSlot)) models.BudgetSlot {
+		k := s.tokens.Slots[0]
+		change(&k)
+		return k
+	}
 	for name, c := range map[string]struct {
 		spoil func(w *reconcileWorld, s scene)
 		which func(s scene) *models.Budget
@@ -169,23 +185,15 @@ func TestMistakesAreFoundAndMended(t *testing.T) {
 			},
 			stays: true,
 		},
-		"buckets": {
-			spoil: func(w *reconcileWorld, s scene) {
-				w.set(s.tokens, "buckets", models.JSON(strings.Replace(bucketsOf(s), `"spent":11`, `"spent":10`, 1)))
-			},
+		"a slot": {
+			spoil: func(w *reconcileWorld, s scene) { w.setSlot(changed(s, func(k *models.BudgetSlot) { k.Spent-- })) },
 			which: func(s scene) *models.Budget { return s.tokens },
-			want: func(s scene) string {
-				return "buckets: stored " + strings.Replace(bucketsOf(s), `"spent":11`, `"spent":10`, 1) + ", computed " + bucketsOf(s)
-			},
+			want:  func(s scene) string { return "slots: stored " + slots(s, 10, 0) + ", computed " + slots(s, 11, 0) },
 		},
-		"the newest time of a bucket": {
-			spoil: func(w *reconcileWorld, s scene) {
-				w.set(s.tokens, "buckets", models.JSON(strings.Replace(bucketsOf(s), fmt.Sprint(int64(reconcileStart)), fmt.Sprint(int64(reconcileStart)-1), 1)))
-			},
+		"the newest time of a slot": {
+			spoil: func(w *reconcileWorld, s scene) { w.setSlot(changed(s, func(k *models.BudgetSlot) { k.Newest-- })) },
 			which: func(s scene) *models.Budget { return s.tokens },
-			want: func(s scene) string {
-				return "buckets: stored " + strings.Replace(bucketsOf(s), fmt.Sprint(int64(reconcileStart)), fmt.Sprint(int64(reconcileStart)-1), 1) + ", computed " + bucketsOf(s)
-			},
+			want:  func(s scene) string { return "slots: stored " + slots(s, 11, -1) + ", computed " + slots(s, 11, 0) },
 		},
 		"the sum of a window": {
 			spoil: func(w *reconcileWorld, s scene) { w.set(s.tokens, "spent", 32) },
@@ -252,7 +260,7 @@ func (w *reconcileWorld) rows(org models.OrgID) string {
 	}
 	text := ""
 	for _, b := range list {
-		text += fmt.Sprint(b.ID, b.Spent, b.Credits, b.Reserved, string(b.Buckets), b.UpdatedAt, "\n")
+		text += fmt.Sprint(b.ID, b.Spent, b.Credits, b.Reserved, b.UpdatedAt, "\n")
 	}
 	return text
 }

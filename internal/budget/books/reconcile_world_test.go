@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/budget/books"
+	"github.com/ostler-dev/ostler/internal/budget/rows"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -44,15 +45,29 @@ func (w *reconcileWorld) write(fn func(tx *gorm.DB) error) {
 	}
 }
 
-func (w *reconcileWorld) create(rows ...any) {
+func (w *reconcileWorld) create(list ...any) {
 	w.t.Helper()
 	w.write(func(tx *gorm.DB) error {
-		for _, row := range rows {
+		for _, row := range list {
 			if err := tx.Create(row).Error; err != nil {
 				return err
 			}
+			if b, ok := row.(*models.Budget); ok {
+				if err := rows.SaveSlots(tx, b); err != nil {
+					return err
+				}
+			}
 		}
 		return nil
+	})
+}
+
+// setSlot changes a slot of a budget's window, and no sum.
+func (w *reconcileWorld) setSlot(k models.BudgetSlot) {
+	w.t.Helper()
+	w.write(func(tx *gorm.DB) error {
+		q := store.Of(tx.Model(&models.BudgetSlot{}), k.OrgID).Where("budget_id = ? AND slot = ?", k.BudgetID, k.Slot)
+		return store.OneRow(q.Updates(map[string]any{"newest": k.Newest, "spent": k.Spent}))
 	})
 }
 

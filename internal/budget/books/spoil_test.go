@@ -18,6 +18,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/budget/books"
 	"github.com/ostler-dev/ostler/internal/budget/hold"
 	"github.com/ostler-dev/ostler/internal/budget/manage"
+	"github.com/ostler-dev/ostler/internal/budget/rows"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -300,9 +301,13 @@ func (u *spender) spoilings(t *rapid.T) map[string]spoiling {
 	add := func(name, table, key, set string, finds ...string) { list[name] = spoiling{table, key, set, finds} }
 	plus := func(column string) string { return fmt.Sprintf("%s = %s + %d", column, column, n) }
 	other := u.lit(models.NewID[models.WaitEntity]())
-	rows := map[models.BudgetID]models.Budget{}
-	for _, b := range all[models.Budget](u, "") {
-		rows[b.ID] = b
+	known := map[models.BudgetID]models.Budget{}
+	budgets := all[models.Budget](u, "")
+	if err := rows.Slots(u.db.Read(u.t.Context(), u.of.org), u.of.org, budgets); err != nil {
+		u.t.Fatal(err)
+	}
+	for _, b := range budgets {
+		known[b.ID] = b
 		key := "id = " + u.lit(b.ID)
 		for _, column := range []string{"spent", "credits", "reserved"} {
 			add("a row's "+column, "budgets", key, plus(column), column)
@@ -326,16 +331,19 @@ func (u *spender) spoilings(t *rapid.T) map[string]spoiling {
 		} else {
 			add("that nothing is kept", "budgets", key, fmt.Sprintf("kept = %d, kept_for = %s, kept_until = %d", n, other, u.now()+60_000), "kept")
 		}
-		if list, _ := budget.Buckets(&b); len(list) > 0 && b.UpdatedAt == u.now() {
-			b.Spent += 1_000_000_000
-			list[len(list)-1].Spent += 1_000_000_000
-			add("a window", "budgets", key, fmt.Sprintf("spent = %d, buckets = '%s'", b.Spent, jsonOf(u.t, list)), "buckets")
+		if len(b.Slots) > 0 && b.UpdatedAt == u.now() {
+			k := b.Slots[len(b.Slots)-1]
+			slot := fmt.Sprintf("budget_id = %s AND slot = %d", u.lit(b.ID), k.Slot)
+			add("what was spent in a slot", "budget_slots", slot, plus("spent"), "slots")
+			add("when something was spent in a slot", "budget_slots", slot, "newest = newest - 1", "slots")
+			add("in which slot something was spent", "budget_slots", fmt.Sprintf("budget_id = %s AND newest = %d", u.lit(b.ID), k.Newest), "slot = slot + 1", "slots")
+			add("that there is a slot", "budget_slots", slot, "", "slots")
 		}
 	}
-	present := func(b models.BudgetID, period models.Millis) bool { return rows[b].PeriodStartedAt == period }
+	present := func(b models.BudgetID, period models.Millis) bool { return known[b].PeriodStartedAt == period }
 	postings := all[models.LedgerEntry](u, "")
 	for _, p := range postings {
-		b := rows[p.BudgetID]
+		b := known[p.BudgetID]
 		if !present(b.ID, p.PeriodStartedAt) || p.Amount == 0 {
 			continue
 		}
@@ -359,7 +367,7 @@ func (u *spender) spoilings(t *rapid.T) map[string]spoiling {
 		if !rolls || p.Amount < 0 {
 			add("that there is a posting: "+string(p.Source), "ledger_entries", key, "", "spent", "credits")
 			add("a posting's period: an earlier one", "ledger_entries", key, "period_started_at = period_started_at - 1", "spent", "credits")
-			for id := range rows {
+			for id := range known {
 				if id != p.BudgetID {
 					add("a posting's budget", "ledger_entries", "id = "+u.lit(p.ID), "budget_id = "+u.lit(id), "spent", "credits")
 				}

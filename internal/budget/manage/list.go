@@ -46,7 +46,7 @@ func (s *Service) ByID(ctx context.Context, org models.OrgID, ids []models.Budge
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return s.read(store.Of(s.db.Read(ctx, org), org).Where("id IN ?", ids))
+	return s.read(ctx, org, store.Of(s.db.Read(ctx, org), org).Where("id IN ?", ids))
 }
 
 // List returns up to limit budgets, newest first, that come after a place, as they are in the period of now.
@@ -55,7 +55,7 @@ func (s *Service) List(ctx context.Context, org models.OrgID, f Filter, after *P
 	if err != nil || q == nil {
 		return nil, err
 	}
-	return s.read(newest(q, after, limit))
+	return s.read(ctx, org, newest(q, after, limit))
 }
 
 // Count counts budgets, as far as one more than 10 000.
@@ -98,10 +98,13 @@ func newest[E models.Entity](q *gorm.DB, after *Place[E], limit int) *gorm.DB {
 	return q.Order("created_at DESC, id DESC").Limit(limit)
 }
 
-func (s *Service) read(q *gorm.DB) ([]models.Budget, error) {
+func (s *Service) read(ctx context.Context, org models.OrgID, q *gorm.DB) ([]models.Budget, error) {
 	var list []models.Budget
 	if err := q.Find(&list).Error; err != nil {
 		return nil, fmt.Errorf("read budgets: %w", err)
+	}
+	if err := rows.Slots(s.db.Read(ctx, org), org, list); err != nil {
+		return nil, err
 	}
 	now := clock.Millis(s.clock)
 	for i := range list {

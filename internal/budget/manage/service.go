@@ -100,12 +100,12 @@ func save(tx *gorm.DB, b *models.Budget, now models.Millis) error {
 	b.UpdatedAt = now
 	err := store.OneRow(store.Of(tx.Model(&models.Budget{}), b.OrgID).Where("id = ?", b.ID).
 		Select("limit_amount", "soft_limit", "period_kind", "period_unit", "period_seconds", "timezone", "disabled_at",
-			"period_started_at", "period_ends_at", "spent", "credits", "reserved", "buckets", "warned_at", "soft_passed_at", "exhausted_at", "updated_at").
+			"period_started_at", "period_ends_at", "spent", "credits", "reserved", "warned_at", "soft_passed_at", "exhausted_at", "updated_at").
 		Updates(b))
 	if err != nil {
 		return fmt.Errorf("change budget %s: %w", b.ID, err)
 	}
-	return nil
+	return rows.SaveSlots(tx, b)
 }
 
 // sentence makes a sentence of an error's text.
