@@ -3,6 +3,7 @@ package turns
 import (
 	"encoding/json"
 	"fmt"
+
 	"github.com/ostler-dev/ostler/internal/budget/hold"
 	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/events"

@@ -15,10 +15,10 @@ import (
 const budgetPause = 250 * time.Millisecond
 
 const (
-	// mostTokens and mostCost, a million dollars, are more than any call takes. Providers tell what they like, and sums of it must not
-	// overflow.
-	MostTokens              = 1_000_000_000_000
-	MostCost   models.Nanos = 1_000_000_000_000_000
+	// MostTokens is more than any call takes. Providers tell what they like, and sums of it must not overflow.
+	MostTokens = 1_000_000_000_000
+	// MostCost is the same in nano-dollars: a million dollars.
+	MostCost models.Nanos = 1_000_000_000_000_000
 )
 
 // Rated returns what a provider has told that a call took, without what makes no sense, at the prices of the model.

@@ -26,7 +26,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/turns"
 )
 
-// AskConfig is what Models need. Only the tracer may be missing.
+// Config is what Models need. Only the tracer may be missing.
 type Config struct {
 	Drivers map[models.ProviderKind]llm.Driver
 	Catalog Endpoints
@@ -52,7 +52,7 @@ type Endpoints interface {
 	Endpoint(ctx context.Context, p *models.Provider) (llm.Endpoint, error)
 }
 
-// AskMeter hears how it goes. Its methods must not block.
+// Meter hears how it goes. Its methods must not block.
 type Meter interface {
 	// Called hears of a call of a model; code is that of its failure, or "". Answered hears how long its first text took.
 	Called(kind models.ProviderKind, code string, took time.Duration)
@@ -69,7 +69,7 @@ type Models struct {
 	Breakers *Breakers
 }
 
-// NewAsk makes Models.
+// New makes Models.
 func New(cfg Config) *Models { return &Models{cfg: cfg, Breakers: newBreakers()} }
 
 func (m *Models) nowMillis() models.Millis { return clock.Millis(m.cfg.Clock) }

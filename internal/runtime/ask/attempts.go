@@ -6,11 +6,11 @@ import "time"
 // randomness is handed in.
 
 const (
-	// maxAttempts is how often each model of a step is called.
+	// MaxAttempts is how often each model of a step is called.
 	MaxAttempts = 4
 	// retryWindow is how long after the first failure of a step a wait may end.
 	retryWindow = time.Minute
-	// firstDelay bounds the first wait; the bound doubles from one to the next.
+	// FirstDelay bounds the first wait; the bound doubles from one to the next.
 	FirstDelay = time.Second
 )
 

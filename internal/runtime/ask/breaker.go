@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// breakerFailures is how many failures within breakerWindow open a breaker.
+	// BreakerFailures is how many failures within breakerWindow open a breaker.
 	BreakerFailures = 5
 	breakerWindow   = 30 * time.Second
-	// breakerRest is how long an open breaker lets nobody through; then one call is the probe.
+	// BreakerRest is how long an open breaker lets nobody through; then one call is the probe.
 	BreakerRest = 15 * time.Second
-	// breakerMemory is how long a breaker that nobody asks is remembered after its rest.
+	// BreakerMemory is how long a breaker that nobody asks is remembered after its rest.
 	BreakerMemory = 10 * time.Minute
 )
 
@@ -33,7 +33,7 @@ type breaker struct {
 	probing bool
 }
 
-// pass is the right to make one call. What became of the call must be reported with it.
+// Pass is the right to make one call. What became of the call must be reported with it.
 type Pass struct{ Probe bool }
 
 // callOutcome is what a call says about its provider.
@@ -44,7 +44,7 @@ const (
 	outcomeUnknown callOutcome = iota
 	// outcomeAnswered is any answer, also that the request is wrong.
 	outcomeAnswered
-	// outcomeFailed is a failure that may pass.
+	// OutcomeFailed is a failure that may pass.
 	OutcomeFailed
 )
 
@@ -106,7 +106,7 @@ func (b *breaker) calm(now time.Time) bool {
 	return b.count == 0 || now.Sub(b.failures[b.count-1]) >= breakerWindow
 }
 
-// breakers are the breakers of one process, by organization and provider. Other processes have their own: a provider that is down is
+// Breakers are the breakers of one process, by organization and provider. Other processes have their own: a provider that is down is
 // noticed by each of them, which costs a few calls more and needs nobody to agree.
 //
 // Only providers that have failed lately have an entry.
@@ -116,6 +116,7 @@ type Breakers struct {
 	sweptAt time.Time
 }
 
+// BreakerKey names a breaker.
 type BreakerKey struct {
 	Org      models.OrgID
 	Provider models.ProviderID
@@ -123,6 +124,7 @@ type BreakerKey struct {
 
 func newBreakers() *Breakers { return &Breakers{list: map[BreakerKey]*breaker{}} }
 
+// Admit reports whether a call may be made now; if not, until is when the next one may.
 func (s *Breakers) Admit(k BreakerKey, now time.Time) (p Pass, ok bool, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,6 +148,7 @@ func (s *Breakers) rests(k BreakerKey, at time.Time) (until time.Time, rests boo
 	return time.Time{}, false
 }
 
+// Report tells what became of a call that was admitted.
 func (s *Breakers) Report(k BreakerKey, p Pass, o callOutcome, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

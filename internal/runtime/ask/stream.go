@@ -16,9 +16,10 @@ import (
 const (
 	// deltaInterval is the least time between two deltas of a stream; the first goes out at once.
 	deltaInterval = 50 * time.Millisecond
-	// A checkpoint is written after so much time or so much text since the last one.
+	// checkpointInterval is how long after the last checkpoint the next one is written.
 	checkpointInterval = 500 * time.Millisecond
-	CheckpointBytes    = 4 << 10
+	// CheckpointBytes is after how much text it is written sooner.
+	CheckpointBytes = 4 << 10
 )
 
 // stream passes on what a model says: to those who watch, in pieces, and to the database, so that it survives this process.
