@@ -41,6 +41,9 @@ func TestBooks(t *testing.T) {
 				})
 			}
 		}
+		for i := range window.Slots {
+			facts = append(facts, &window.Slots[i])
+		}
 		err := db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
 			for _, row := range append(rows, facts...) {
 				if err := tx.Create(row).Error; err != nil {
