@@ -112,10 +112,14 @@ func (tx *Tx) Budget(id models.BudgetID) (models.Budget, bool) {
 // budgetsRead reports whether the budgets that bind the session were locked, and those that its turn and its payments hold something of; when they
 // were not, the next transaction does that.
 func (tx *Tx) budgetsRead() bool {
-	if tx.shared.read[key{tx.org, tx.sessionID}] {
+	switch {
+	case tx.rebound:
+		_ = tx.lacks(lackBatch)
+	case tx.shared.read[key{tx.org, tx.sessionID}]:
 		return true
+	default:
+		_ = tx.lacks(lackBudgets)
 	}
-	_ = tx.lacks(lackBudgets)
 	return false
 }
 

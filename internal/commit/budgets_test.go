@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gorm.io/gorm"
+
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -157,6 +159,40 @@ func TestSQLiteFindsBudgetsByTheirKeys(t *testing.T) {
 		}
 		if err := plan.Err(); err != nil || steps < 8 {
 			t.Errorf("the plan has %d steps: %v", steps, err)
+		}
+	})
+}
+
+// The budgets of a session that gets another agent are those of the new one for all commands behind the change, also for those of the same batch.
+func TestBudgetsFollowTheAgent(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		agent := models.NewID[models.AgentEntity]()
+		must(t, []error{w.db.Write(t.Context(), w.org, func(tx *gorm.DB) error {
+			return tx.Create(&models.Agent{
+				OrgID: w.org, ID: agent, HarnessID: &w.harness, Name: "a", Capabilities: []models.CapabilityRef{}, Tags: []string{}, Lifecycle: models.LifecycleActive,
+			}).Error
+		})})
+		of := w.putBudget(func(b *models.Budget) {
+			b.Subject, b.SubjectID = models.SubjectAgent, (*models.SubjectID)(&agent)
+		})
+		s, _ := w.working()
+		change := w.command(s, func(tx *Tx) error {
+			tx.Session.AgentID = &agent
+			tx.SaveDetails()
+			return nil
+		})
+		var bind []models.Budget
+		look := w.command(s, func(tx *Tx) error {
+			var known bool
+			if bind, known = tx.Budgets(); !known {
+				return ErrMore
+			}
+			return nil
+		})
+		look.needs.Budgets = true
+		must(t, batch(w.c, change, look))
+		if len(bind) != 1 || bind[0].ID != of.ID {
+			t.Errorf("the budgets that bind the session are %+v, want that of the agent", bind)
 		}
 	})
 }

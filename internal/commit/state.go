@@ -114,6 +114,7 @@ func (s *state) merge(tx *Tx) {
 			s.turns[t.ID] = t
 		}
 	}
+	tx.rebound = tx.rebound || tx.w.details
 	s.w.merge(tx.w)
 	tx.w, tx.Known, tx.forks, tx.budgets = nil, nil, nil, nil
 	s.tx = *tx

@@ -56,6 +56,8 @@ type Tx struct {
 	ended bool
 	// shared are the budgets that the batch has locked, budgets those of them that this command has changed.
 	shared *budgetRows
+	// rebound is true when the session's details, and with them maybe its agent, have changed in this batch: other budgets may bind it than were read.
+	rebound bool
 	// missing is what the command has found that it needs, and that wasn't read.
 	missing lack
 	budgets map[models.BudgetID]models.Budget
@@ -95,7 +97,7 @@ func (tx *Tx) CreateSession(s models.Session) {
 	tx.w.newSession = true
 }
 
-// SaveDetails writes title, tags, model and agent of the session, which other commands leave alone.
+// SaveDetails writes title, tags, client tools, model and agent of the session, which other commands leave alone.
 func (tx *Tx) SaveDetails() { tx.w.details = true }
 
 // TagSession makes the session findable by its tags.
