@@ -61,8 +61,10 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s%s: stored %s, computed %s", d.Column, of, d.Stored, d.Computed)
 }
 
-// mendable reports whether the row of the budget can be set right. Postings can't: they are append-only.
-func (d Difference) mendable() bool { return d.Entry.IsZero() }
+// mendable reports whether the row of the budget can be set right. Postings can't: they are append-only. When a period began is told by them.
+func (d Difference) mendable() bool { return d.Entry.IsZero() && d.Column != periodStarted }
+
+const periodStarted = "period_started_at"
 
 // Checked is what became of a budget's check.
 type Checked struct {
@@ -283,12 +285,9 @@ func (r *Reconciler) compare(tx *gorm.DB, row *models.Budget, held map[models.Mi
 		return c, *row, err
 	}
 	if later := slices.Max(append(slices.Collect(maps.Keys(held)), books.latest)); later > row.PeriodStartedAt {
-		// Nothing is held or posted in a period that has not begun: the row has gone back to an earlier one.
-		moved := *row
-		moved.PeriodStartedAt = later
-		c, right, err := r.compare(tx, &moved, held, nil)
-		c.add(Difference{Column: "period_started_at", Stored: shownTime(&row.PeriodStartedAt), Computed: shownTime(&later)})
-		return c, right, err
+		// The row has gone back to an earlier period, or what names the later one is wrong. That only people can tell, and all else follows from it.
+		c.add(Difference{Column: periodStarted, Stored: shownTime(&row.PeriodStartedAt), Computed: shownTime(&later)})
+		return c, *row, nil
 	}
 	stored, right := *row, *row
 	if budget.Rolls(row) {

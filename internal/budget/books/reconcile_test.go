@@ -331,3 +331,31 @@ func TestManyAreReadInPages(t *testing.T) {
 		}
 	})
 }
+
+// A line that names a period which has not begun is reported. It doesn't move the budget there: nothing of it is repaired.
+func TestAPeriodIsNotRepairedByWhatNamesIt(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		w := newReconcileWorld(t, db)
+		o := w.org()
+		b := o.budget(models.CurrencyUSD, func(b *models.Budget) {
+			b.PeriodKind, b.PeriodUnit, b.Timezone = new(models.PeriodCalendar), new(models.UnitMonth), new("UTC")
+			budget.Begin(b, reconcileStart)
+			b.CreatedAt = b.PeriodStartedAt
+		})
+		b.Spent = 500
+		j, p := o.call(b, w.now(), models.Usage{CostNanos: 500}, 500)
+		turn := o.turn(models.Held{Budget: b.ID, Period: reconcileStart + models.Millis((50 * 365 * 24 * time.Hour).Milliseconds())})
+		w.create(b, j, p, turn)
+		if got := w.differences(o.org); len(got) != 1 || !strings.Contains(got[0], "period_started_at") {
+			t.Errorf("found are %v, want the period", got)
+		}
+		c, err := w.Repair(t.Context(), o.org, b.ID)
+		if err != nil || c.Repaired || c.Left() != 1 {
+			t.Errorf("the repair: %+v, %v", c, err)
+		}
+		row, err := store.First[models.Budget](store.Of(db.Read(t.Context(), o.org), o.org).Where("id = ?", b.ID))
+		if err != nil || row.Spent != 500 || row.PeriodStartedAt != b.PeriodStartedAt {
+			t.Errorf("the row is %+v, %v", row, err)
+		}
+	})
+}

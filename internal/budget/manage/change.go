@@ -105,7 +105,7 @@ func (s *Service) Update(ctx context.Context, by *auth.Principal, id models.Budg
 			}
 		}
 		if !samePeriod(&before, b) {
-			beginAnew(b, now)
+			budget.Begin(b, now)
 		}
 		if err := holds(b, 0, "input", "limit"); err != nil {
 			return err
@@ -186,14 +186,6 @@ func setPeriod(b *models.Budget, p *Period) error {
 		}
 	}
 	return nil
-}
-
-// beginAnew puts a budget whose period was changed into a period that begins now, also where the one of the calendar has begun before:
-// no two periods of a budget begin at the same time, so that a posting tells by that which one it belongs to.
-func beginAnew(b *models.Budget, now models.Millis) {
-	earlier := b.PeriodStartedAt
-	budget.Begin(b, now)
-	b.PeriodStartedAt = max(now, earlier+1)
 }
 
 // holds refuses what would let a budget hold more than amounts go to.
