@@ -34,6 +34,9 @@ type postgresBackend struct {
 }
 
 func newPostgresBackend(pool *pgxpool.Pool) *postgresBackend {
+	if len(inOrder) > 64 {
+		panic("a set of shapes is kept in 64 bits: see statement")
+	}
 	b := &postgresBackend{pool: pool, number: map[*shape]int{}, statements: map[uint64]string{}, feed: postgresFeed()}
 	for i, s := range inOrder {
 		b.number[s] = i

@@ -306,7 +306,10 @@ func appendText(buf []byte, s string) []byte {
 // join of the two would try each with each.
 func postgresFeed() string {
 	s, all := insertEvent, insertEvent.all
-	last := len(all) - 1 // the position
+	last := len(all) - 1
+	if all[last].name != "feed_position" {
+		panic("the position must be the last column of models.Event: it is replaced by the place")
+	}
 	placed := append(slices.Clip(all[:last]), column{name: "feed", typ: "bigint"}, column{name: "later", typ: "bigint"})
 	values := strings.TrimSuffix(s.list(func(i int) string { return columnValue(placed, i) }), columnValue(placed, last))
 	feed := raiseFeed.all

@@ -88,7 +88,7 @@ type field struct {
 	index []int
 }
 
-// fieldsOf returns the fields of a model that are columns. What GORM knows by its tags holds here, too.
+// fieldsOf returns the fields of a model that are columns. Of GORM's tags, -, embedded and type:text hold here, too.
 func fieldsOf(model reflect.Type) (list []field) {
 	for i := range model.NumField() {
 		f := model.Field(i)

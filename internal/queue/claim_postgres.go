@@ -41,7 +41,7 @@ SELECT org, weight, capacity, least(want, $1 - (sum(want) OVER (ORDER BY place) 
 	// kinds more may be locked than is picked: another claim passes that until this one has ended.
 	pickShares = `picked (org, execution, execution_kind, since, weight, capacity, share) AS MATERIALIZED (
 SELECT s.org, t.id, t.kind, t.ready_at, s.weight, s.capacity, s.share FROM shares s CROSS JOIN LATERAL (%s) t
-WHERE s.share > 0 AND EXISTS (SELECT 1 FROM runners WHERE id = $2) LIMIT 16)`
+WHERE s.share > 0 AND EXISTS (SELECT 1 FROM runners WHERE id = $2) LIMIT %d)`
 	claimOne  = `UPDATE @ SET ` + toRunner + ` FROM picked WHERE org_id = org AND id = execution`
 	ofTheLine = `execution_kind, since, weight, capacity, share`
 

@@ -121,7 +121,7 @@ func (k kinds) statements() statements {
 		s.pick = "SELECT * FROM (" + k.ready("# AS kind, rowid AS place, id, ready_at", "org_id = ?", " ORDER BY ready_at LIMIT ?", " ORDER BY ready_at LIMIT ?") + ")" //nolint:unqueryvet // the columns of the subquery
 		return s
 	}
-	tail := fmt.Sprintf(pickShares, k.ready("# AS kind, id, ready_at", "org_id = s.org", " ORDER BY ready_at LIMIT s.share FOR NO KEY UPDATE SKIP LOCKED", " ORDER BY ready_at LIMIT s.share")) + k.claimPicked()
+	tail := fmt.Sprintf(pickShares, k.ready("# AS kind, id, ready_at", "org_id = s.org", " ORDER BY ready_at LIMIT s.share FOR NO KEY UPDATE SKIP LOCKED", " ORDER BY ready_at LIMIT s.share"), MaxClaim) + k.claimPicked()
 	s.fair = fmt.Sprintf(fairShares, k.nextOrg("org_id > $3"), k.nextOrg("org_id > org"), k.nextOrg("org_id <= $3"), k.nextOrg("org_id > org AND org_id <= $3")) + tail
 	s.shared = givenShares + tail
 	return s
