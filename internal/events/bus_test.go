@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"github.com/ostler-dev/ostler/internal/events"
 )
@@ -31,10 +32,10 @@ func startNATS(t *testing.T, port int) *server.Server {
 	return s
 }
 
-func connect(t *testing.T, url string) *events.NATSBus {
+func connect(t *testing.T, url string, options ...nats.Option) *events.NATSBus {
 	t.Helper()
 	connected := make(chan struct{}, 1)
-	b, err := events.ConnectNATS(events.NATSConfig{URL: url, Name: t.Name()})
+	b, err := events.ConnectNATS(events.NATSConfig{URL: url, Name: t.Name(), Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,14 +268,18 @@ func busContract() []busCase {
 func TestTheBusComesBackAfterItsServer(t *testing.T) {
 	first := startNATS(t, server.RANDOM_PORT)
 	port := first.Addr().(*net.TCPAddr).Port
-	b := connect(t, first.ClientURL())
+	gone := make(chan struct{})
+	left := sync.OnceFunc(func() { close(gone) })
+	b := connect(t, first.ClientURL(), nats.DisconnectErrHandler(func(*nats.Conn, error) { left() }))
 	l := listen()
 	subscribe(t, b, "x", "", l)
 	back := make(chan struct{}, 8)
-	defer b.OnReconnect(func() { back <- struct{}{} })()
 
 	first.Shutdown()
 	first.WaitForShutdown()
+	<-gone
+	// From here on: a bus tells of its first connection, too, and that late.
+	defer b.OnReconnect(func() { back <- struct{}{} })()
 	startNATS(t, port)
 	<-back
 	if !b.Connected() {
