@@ -129,7 +129,7 @@ func (tx *Tx) SaveBudget(b models.Budget) {
 		tx.budgets = map[models.BudgetID]models.Budget{}
 	}
 	budget.Roll(&b, tx.Now)
-	b.UpdatedAt = tx.Now
+	b.UpdatedAt = max(b.UpdatedAt, tx.Now) // what has left the window stays out of it when a clock is behind
 	tx.budgets[b.ID] = b
 }
 

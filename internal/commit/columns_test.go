@@ -65,6 +65,7 @@ func TestFieldsAreTheColumnsOfTheirModel(t *testing.T) {
 		{&models.SessionTodos{}, putTodos.shape},
 		{&models.IdempotencyKey{}, insertKey.shape},
 		{&models.Budget{}, allOfBudget.shape},
+		{&models.BudgetSlot{}, putSlot.shape},
 		{&models.Payment{}, allOfPayment.shape},
 		{&models.PaymentDay{}, addPaymentDay.shape},
 		{&models.Lineage{}, &shape{all: copyLineage.set}},

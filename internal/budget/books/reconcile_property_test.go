@@ -9,6 +9,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/budget/rows"
+	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/store/storetest"
@@ -118,6 +119,10 @@ func TestHistoriesReconcile(t *testing.T) {
 			for range rapid.IntRange(1, 12).Draw(t, "steps") {
 				w.advance(time.Duration(rapid.SampledFrom([]int64{0, 1, 999, 60_000, 1_800_000, 90_000_000}).Draw(t, "pause")) * time.Millisecond)
 				w.step(t, o, b, &turns)
+				w.advance(time.Duration(rapid.SampledFrom([]int64{0, 7_200_000}).Draw(t, "until the sweep")) * time.Millisecond)
+				if _, err := commit.DeleteLeftSlots(w.t.Context(), db, w.now()); err != nil {
+					t.Fatal(err)
+				}
 				if err := node.Pass(w.t.Context()); err != nil || node.meter.differences > 0 {
 					t.Fatalf("the self-check: %d differences, %v: %s", node.meter.differences, err, node.logged)
 				}
