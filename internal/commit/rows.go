@@ -136,6 +136,8 @@ func columnType(t reflect.Type) string {
 		return "bigint"
 	case isBytes(t) && t != reflect.TypeFor[models.JSON]():
 		return "bytea"
+	case t.Kind() != reflect.Struct && t.Kind() != reflect.Map && t.Kind() != reflect.Slice && t != reflect.TypeFor[any]():
+		panic(fmt.Sprintf("no column type for %s", t))
 	}
 	return "json"
 }

@@ -98,7 +98,7 @@ func (tx *Tx) Unqueue(id models.TurnID, end events.TurnCancelled) (found bool, e
 		inherit(tx.Turn, &t)
 		// They may be older than what that turn has been shown: it need not be the one that they came from.
 		tx.Turn.ConsumedThrough = 0
-		tx.inbox, tx.inboxComplete = nil, false
+		tx.inbox, tx.inboxComplete, tx.returned = nil, false, true
 	}
 	return true, nil
 }
@@ -307,6 +307,9 @@ func (tx *Tx) stayAwake(ended *models.Turn) {
 
 func (tx *Tx) turnForInbox(ended *models.Turn) error {
 	if !tx.inboxComplete || len(tx.inbox) == 0 {
+		if tx.returned {
+			return tx.lacks(lackBatch)
+		}
 		return tx.lacks(lackBehind)
 	}
 	t := models.Turn{

@@ -50,6 +50,8 @@ type Tx struct {
 	forks []fork
 	// displaced is true when messages were moved to an interrupting turn in this batch.
 	displaced bool
+	// returned is true when messages came back to the turn at work in this batch: the inbox that was read lacks them.
+	returned bool
 	// consumed is true when messages have joined the conversation in this batch.
 	consumed bool
 	// ended is true when a turn has ended in this batch: what is behind the present one wasn't loaded.
