@@ -83,10 +83,10 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 // Close closes all connections.
 func (db *DB) Close() error { return db.release() }
 
-// Ping reports whether the database answers.
+// Ping reports whether the database answers, to the committer's connections too: they have settings of their own, which a pooler may refuse.
 func (db *DB) Ping(ctx context.Context) error {
 	if db.Pool != nil {
-		return db.Pool.Ping(ctx)
+		return errors.Join(db.Pool.Ping(ctx), db.Commits.Ping(ctx))
 	}
 	return db.Reader.PingContext(ctx)
 }
