@@ -3,6 +3,7 @@ package commit
 import (
 	"fmt"
 
+	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
@@ -10,7 +11,7 @@ import (
 
 // readSession are the columns of a whole session s, and whether its organization has budgets: most have none, and pay no statement for them.
 var readSession = names("s.", insertSession.all) +
-	", (SELECT b.id FROM budgets b WHERE b.org_id = s.org_id AND b.id > " + firstID + " ORDER BY b.id LIMIT 1) IS NOT NULL AS budgeted"
+	", " + budget.AnySQL("s") + " AS budgeted"
 
 // scanSession reads a row of readSession and what follows it.
 func scanSession(r scanner, more ...any) (*models.Session, error) {
@@ -99,6 +100,3 @@ func (l *loaded) addFile(f models.SessionFile) {
 	}
 	l.files[f.Path] = f
 }
-
-// firstID is before all ids, in both dialects. With it the planner takes the index in its order, and stops at the first row.
-const firstID = "'00000000-0000-0000-0000-000000000000'"

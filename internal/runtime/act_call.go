@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/hooks"
@@ -121,16 +120,11 @@ func (a *actRun) launchAll(begin []turns.Call) {
 	}
 }
 
-// idempotencyKey is the same for every attempt at a call.
-func (r *turnRun) idempotencyKey(call, tool string) string {
-	return fmt.Sprintf("%s:%s:%s", r.turn.SessionID, call, tool)
-}
-
 // toolCall is what a tool may use.
 func (r *turnRun) toolCall(id, tool string, j *turns.Record) *tools.Call {
 	org, session, turn := r.turn.OrgID, r.turn.SessionID, r.turn.ID
 	c := &tools.Call{
-		OrgID: org, SessionID: session, TurnID: turn, CallID: id, IdempotencyKey: r.idempotencyKey(id, tool),
+		OrgID: org, SessionID: session, TurnID: turn, CallID: id, IdempotencyKey: turns.IdempotencyKey(session, id, tool),
 		Attempt: 1, Locale: r.session.locale, Now: r.e.cfg.Clock.Now, SetTodos: func([]models.Todo) {},
 		Files: r.e.cfg.Workspace.Open(org, session), Progress: func(string) {},
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -58,7 +59,7 @@ func (d database) session(ctx context.Context, org models.OrgID, id models.Sessi
 	var s sessionInfo
 	var locale *string
 	err := d.db.QueryRow(ctx, org, "SELECT harness_id, agent_id, model_id, locale, base_sequence, client_tools, "+
-		"(SELECT b.id FROM budgets b WHERE b.org_id = sessions.org_id ORDER BY b.id LIMIT 1) IS NOT NULL, file_bytes > 0, last_sequence = 1 FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
+		budget.AnySQL("sessions")+", file_bytes > 0, last_sequence = 1 FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
 		Scan(&s.harness, &s.agent, &s.model, &locale, &s.base, &s.clientTools, &s.budgeted, &s.files, &s.fresh)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}

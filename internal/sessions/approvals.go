@@ -109,7 +109,7 @@ func (s *Service) editedArguments(ctx context.Context, by models.ActorID, w *mod
 	}
 	call := &tools.Call{
 		OrgID: w.OrgID, SessionID: w.SessionID, TurnID: w.TurnID, CallID: id,
-		IdempotencyKey: w.SessionID.String() + ":" + id + ":" + name, Attempt: 1, Locale: models.Value(session.Locale), Now: s.cfg.Clock.Now,
+		IdempotencyKey: turns.IdempotencyKey(w.SessionID, id, name), Attempt: 1, Locale: models.Value(session.Locale), Now: s.cfg.Clock.Now,
 		SetTodos: func([]models.Todo) {}, Progress: func(string) {},
 	}
 	frozen, refused := tools.Prepare(ctx, set, call, name, []byte(canonical))

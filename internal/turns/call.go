@@ -85,6 +85,11 @@ type Call struct {
 // CallKey is the replay key of a call.
 func CallKey(id string) string { return "call/" + id }
 
+// IdempotencyKey is what a tool gets to tell repeated attempts at a call by; it is the same for each.
+func IdempotencyKey(session models.SessionID, call, tool string) string {
+	return session.String() + ":" + call + ":" + tool
+}
+
 // ReadCall reads a call from the journal.
 func ReadCall(e models.Effect) (Call, error) {
 	c := Call{Effect: e}

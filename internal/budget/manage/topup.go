@@ -1,12 +1,10 @@
 package manage
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/shopspring/decimal"
 	"gorm.io/gorm"
@@ -15,18 +13,15 @@ import (
 	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/commit"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/text"
 )
 
-const (
-	// topUpOperation names top-ups among the operations that have idempotency keys.
-	topUpOperation = "topUpBudget"
-	// idempotencyFor is how long a top-up may be repeated.
-	idempotencyFor = 24 * time.Hour
-)
+// topUpOperation names top-ups among the operations that have idempotency keys.
+const topUpOperation = "topUpBudget"
 
 // TopUp adds to a budget, in its present period.
 type TopUp struct {
@@ -135,7 +130,7 @@ func claim(tx *gorm.DB, org models.OrgID, key string, hash []byte, fact models.J
 		return false, fmt.Errorf("store the answer under an idempotency key: %w", err)
 	}
 	row := models.IdempotencyKey{
-		OrgID: org, Operation: topUpOperation, Key: key, InputHash: hash, Result: result, ExpiresAt: now + models.Millis(idempotencyFor.Milliseconds()),
+		OrgID: org, Operation: topUpOperation, Key: key, InputHash: hash, Result: result, ExpiresAt: now + models.Millis(commit.RepeatableFor.Milliseconds()),
 	}
 	ofKey := func() *gorm.DB { return store.Of(tx, org).Where("operation = ? AND key = ?", topUpOperation, key) }
 	// One that is too old to count may be removed by a sweep before it is read here; then it is free.
@@ -155,12 +150,8 @@ func claim(tx *gorm.DB, org models.OrgID, key string, hash []byte, fact models.J
 		if known == nil {
 			continue
 		}
-		if known.ExpiresAt > now {
-			if !bytes.Equal(known.InputHash, hash) {
-				return false, fault.New(fault.IdempotencyMismatch, "The idempotency key was used before with a different input; use a new one.").
-					At("input", "idempotencyKey")
-			}
-			return true, nil
+		if repeated, err := commit.RepeatOf(known, hash, now); repeated || err != nil {
+			return repeated, err //nolint:wrapcheck // for the caller
 		}
 		if err := store.OneRow(ofKey().Model(&models.IdempotencyKey{}).Select("input_hash", "result", "expires_at").Updates(&row)); err != nil {
 			return false, fmt.Errorf("take an idempotency key again: %w", err)
