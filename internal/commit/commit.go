@@ -4,10 +4,11 @@
 //
 // Read in this order: commit.go (what a command is), needs.go (what is read for it), tx.go (what it may do), turns.go (how turns begin and end),
 // waits.go (what they wait for), fork.go (how a session begins with the history of another one), budgets.go and payments.go (what
-// they spend), audit.go (what is recorded); assignment.go and flusher.go (who waits for whom), batch.go and state.go (how commands become one
+// they spend), audit.go (what is recorded), idempotency.go (requests that are repeated); assignment.go and flusher.go (who waits for whom), batch.go and state.go (how commands become one
 // transaction), failure.go (what a failed one means), totals.go (what organizations may have); rows.go (how fields become columns), tables.go
 // (what is written), gather.go and feed.go (which rows that makes), read.go (what is read); postgres*.go and sqlite*.go (how).
-// simulation.go takes the place of the goroutines in simulations.
+// committed.go is what observers hear, backend.go what a database must do, expire.go what is deleted in time; simulation.go takes the place of the
+// goroutines in simulations.
 package commit
 
 import (
@@ -63,7 +64,8 @@ type Needs struct {
 	// session's turns.
 	Waits   bool
 	WaitIDs []models.WaitID
-	// Budgets is true when it looks at the budgets that bind the session, and those that the current turn holds something of.
+	// Budgets is true when it looks at the budgets that bind the session, and those that the current turn and the session's payments hold
+	// something of.
 	Budgets bool
 	// Payments names payments of the session.
 	Payments []models.PaymentID

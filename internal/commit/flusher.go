@@ -17,7 +17,7 @@ const (
 	// The pause after a failed transaction grows from one to the other.
 	minPause = 5 * time.Millisecond
 	maxPause = time.Second
-	// maxRiddles is how often in a row a transaction may fail for reasons that nobody understands before its commands are
+	// maxUnknownFailures is how often in a row a transaction may fail for reasons that nobody understands before its commands are
 	// tried one by one, so that one of them can't stop all others for good.
 	maxUnknownFailures = 3
 )

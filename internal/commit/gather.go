@@ -17,7 +17,7 @@ type step struct {
 	// feeds are those that rows of events are in, in the order of their organizations, and places where each row goes.
 	feeds  []feedShare
 	places []place
-	// later is true when it has to come after what the same table is written by before.
+	// later is true when it must come after the steps before it that write the same table.
 	later bool
 }
 

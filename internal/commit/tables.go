@@ -40,7 +40,7 @@ type shape struct {
 	shared bool
 	// alone is true for shared rows that may have to be waited for: they are locked one table after the other.
 	alone bool
-	// once is true for rows that are found by their primary keys, each of which no other shape of the same table writes that has it, too.
+	// once is true for rows that are found by their primary keys, if no two such shapes of a table write the same row in one batch.
 	once bool
 	// last is true if a row is written as the last command of its session left it.
 	last bool

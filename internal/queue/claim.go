@@ -18,7 +18,7 @@ type Ask struct {
 	Executions int
 	// From is where it begins to look: Claimed.Next of the claim before.
 	From Place
-	// PerOrg is how many it takes of one organization at most, by default any number. Rooms has those of which it takes fewer,
+	// PerOrg is how many it takes of one organization at most, by default any number. Capacities has those of which it takes fewer,
 	// or none.
 	PerOrg     int
 	Capacities map[models.OrgID]int

@@ -29,7 +29,7 @@ type orgLine struct {
 }
 
 // share divides n turns among organizations by their weights, rounded up, in the order in which they are met. What one can't take
-// is not given to others: these may ask again. claimFair does the same in SQL.
+// is not given to others: these may ask again. fairShares does the same in SQL.
 func share(n int, lines []orgLine) {
 	sum := 0
 	for _, l := range lines {

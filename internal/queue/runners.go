@@ -15,7 +15,7 @@ import (
 )
 
 // Queue is the queue as runners see it, over all organizations, and the list of runners. The claim (claim.go) and the
-// takeover are, beside the committer, the only writers of executions; they lock nothing else, and the committer locks turns last. A claim
+// takeover are, beside the committer, the only writers of executions; they lock nothing else, and the committer locks executions after their sessions. A claim
 // for organizations with a cap locks rows of org_loads before, which nobody else locks.
 type Queue struct {
 	db         *store.DB

@@ -47,7 +47,7 @@ func (db *DB) Pending(ctx context.Context) (bool, error) {
 }
 
 // Migrated fails when the schema is older than this program, or can't be read. It is one statement. A newer schema is fine: the
-// versions before it run on it, too.
+// versions before it run on it, too, unless the changelog says to stop them first.
 func (db *DB) Migrated(ctx context.Context) error {
 	newest, err := newestMigration(db.Dialect)
 	if err != nil {

@@ -15,7 +15,7 @@ type Uncounted struct {
 	AskedAt *models.Millis
 	// Through is the position of the newest message that its model was shown.
 	Through int64
-	// calls are those that took something; usage is that of all, newest that of the newest alone.
+	// calls are those that took something; Usage is that of all, Newest that of the newest alone.
 	calls         []MeteredCall
 	Usage, Newest models.Usage
 }

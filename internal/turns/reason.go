@@ -61,10 +61,10 @@ type FinishReason struct {
 type Generation struct {
 	Model models.Model
 	At    models.Millis
-	// DurationMs is that of the whole call, firstTokenMs until its first piece; nil when there was none.
+	// DurationMs is that of the whole call, FirstTokenMs until its first piece; nil when there was none.
 	DurationMs   int64
 	FirstTokenMs *int64
-	// From and Through are the positions of the first and the newest message that the model was shown, hash names all that it was
+	// From and Through are the positions of the first and the newest message that the model was shown, Hash names all that it was
 	// shown.
 	From, Through int64
 	Hash          string

@@ -148,7 +148,7 @@ type LostCall struct {
 	durationMs int64
 	// Through is the position of the newest message that the model was shown.
 	Through int64
-	// Usage is that of the present call; estimated, that the provider had not told all of it.
+	// Usage is that of the present call; Estimated reports that the provider had not told all of it.
 	Usage     models.Usage
 	Estimated bool
 }

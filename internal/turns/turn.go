@@ -14,8 +14,7 @@ import (
 // BeginTurn is the first step's start.
 type BeginTurn struct{ Writer }
 
-// Needs reports whether a budget may end the turn before its first step.
-// Needs implements commit.Command.
+// Needs implements commit.Command. A budget may end the turn before its first step.
 func (c *BeginTurn) Needs() commit.Needs { return c.needs(1024, c.Budgeted) }
 
 // Apply implements commit.Command.
@@ -47,7 +46,7 @@ type EndTurn struct {
 	Partial []models.Part
 	// Uncounted is what the model calls took; nil when none was made here.
 	Uncounted *Uncounted
-	// Runs are hooks that ran before; unasked reports that the model was not asked in the present step.
+	// Runs are hooks that ran before; Unasked reports that the model was not asked in the present step.
 	Runs    []hooks.Ran
 	Unasked bool
 	// Lost is what those of a dead runner took; nil when there are none.

@@ -71,8 +71,9 @@ func WaitOn(tx *commit.Tx, w models.Wait, b models.Budget, need *models.BudgetWa
 // KeptFor is how long something is kept at most, in milliseconds, unless it is kept again.
 const KeptFor = models.Millis(10_000)
 
-// Keep keeps what a turn needs that waits for budgets, from those that came later, until a time. It reports whether it does: what idle tells
-// of a budget is held by turns that wait themselves, and comes back nobody knows when; where it is short without that, others had better go on. Its error must be returned by the command.
+// Keep keeps what a turn that waits for budgets needs from those that came later, until a time, and reports whether it does. idle is how much of
+// a budget is held by turns that wait themselves. That may come back in days, so where the turn would need it, nothing is kept and the others go
+// on. Its error must be returned by the command.
 func Keep(tx *commit.Tx, w models.Wait, until models.Millis, idle func(*models.Budget) models.Amount) (bool, error) {
 	if w.State != models.WaitOpen || tx.Turn == nil || tx.Turn.ID != w.TurnID {
 		return false, nil
@@ -115,7 +116,7 @@ func Unkeep(tx *commit.Tx, w models.Wait) {
 	}
 }
 
-// Exhaust reports whether a budget is used up, and returns why the turn ends with it.
+// Exhaust marks a budget as used up, with its event the first time, and returns why the turn ends.
 func Exhaust(tx *commit.Tx, v budget.Verdict) models.Failure {
 	b := *v.Budget
 	if b.ExhaustedAt == nil {
