@@ -78,18 +78,25 @@ func TestFieldsAreTheColumnsOfTheirModel(t *testing.T) {
 	}
 }
 
-// What an update leaves alone is either fixed at the insert, or named by another update.
+// What an update leaves alone is fixed, named by another update, or, of budgets, changed by people alone.
 func TestUpdatesNameEveryColumnThatChanges(t *testing.T) {
 	t.Parallel()
 	fixed := map[*shape]string{
 		insertSession.shape: "harness_id locale customer_key created_by_kind created_by_id owner_id parent_id root_id forked_from_id base_sequence created_at",
 		insertTurn.shape:    "session_id input_message_id started_by_kind started_by_id queued_at",
 		insertEffect.shape:  "session_id kind ordinal",
+		insertWait.shape:    "session_id turn_id kind identity tool_call_id tool_name created_at",
+		allOfBudget.shape: "subject subject_id customer_key currency limit_amount soft_limit period_kind period_unit period_seconds timezone created_at " +
+			"disabled_at",
+		allOfPayment.shape: "policy_id session_id turn_id wait_id idempotency_key capability tool host purpose amount day created_at",
 	}
 	for insert, updates := range map[*shape][]*shape{
 		insertSession.shape: {updateSession.shape, detailSession.shape},
 		insertTurn.shape:    {updateTurn.shape},
 		insertEffect.shape:  {updateEffect.shape, amendEffect.shape},
+		insertWait.shape:    {updateWait.shape},
+		allOfBudget.shape:   {updateBudget.shape},
+		allOfPayment.shape:  {updatePayment.shape},
 	} {
 		covered := strings.Fields(fixed[insert])
 		for _, u := range updates {
