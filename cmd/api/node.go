@@ -41,7 +41,7 @@ type node struct {
 	hooks      *webhooks.Service
 	dispatcher *webhooks.Dispatcher // sends what webhooks are told; nil in an API node
 	paying     *payments.Service
-	parked     *waiting.Waker
+	waker      *waiting.Waker
 	images     *sessions.Images
 	work       *sessions.Service
 	budgets    *manage.Service
@@ -78,9 +78,9 @@ func openNode(b base, undo *closers) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.parked = waiting.New(waiting.Config{DB: b.db, Committer: n.committer, Clock: b.clk, Logger: b.log})
-	n.committer.Observe(n.parked.Committed)
-	if n.budgets, err = manage.New(manage.Config{DB: b.db, Committer: n.committer, Clock: b.clk, Waker: n.parked}); err != nil {
+	n.waker = waiting.New(waiting.Config{DB: b.db, Committer: n.committer, Clock: b.clk, Logger: b.log})
+	n.committer.Observe(n.waker.Committed)
+	if n.budgets, err = manage.New(manage.Config{DB: b.db, Committer: n.committer, Clock: b.clk, Waker: n.waker}); err != nil {
 		return nil, err
 	}
 	n.usage = books.NewUsage(b.db, b.people)

@@ -80,7 +80,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger, out io.Writer) (er
 
 // background lists what this process does beside requests and turns. A periodic job is one line here.
 func (n *node) background() []background.Service {
-	list := []background.Service{n.people.KeyUseRecorder(n.log), n.parked}
+	list := []background.Service{n.people.KeyUseRecorder(n.log), n.waker}
 	if n.id.keys != nil {
 		list = append(list, auth.NewRotator(n.id.keys, orgs.RecordKey, n.log))
 	}

@@ -189,7 +189,7 @@ func (a *actRun) admit(open []turns.Call) error {
 		case turns.DecideRunAgain:
 			o.Effect.Attempt++
 			o.Effect.Epoch = a.r.turn.LeaseEpoch
-			a.execution(o, true)
+			a.start(o, true)
 		case turns.DecideInterrupted:
 			a.enter(o)
 			a.done <- &finished{Call: o, result: o.Interrupted()}

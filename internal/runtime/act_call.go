@@ -19,10 +19,10 @@ func (a *actRun) enter(o turns.Call) {
 }
 
 // launch executes a call that is running in the journal, or one whose next attempt is still to come, when that is due.
-func (a *actRun) launch(o turns.Call) { a.execution(o, false) }
+func (a *actRun) launch(o turns.Call) { a.start(o, false) }
 
-// execution is launch; goesOn reports that an earlier execution may have done something already.
-func (a *actRun) execution(o turns.Call, goesOn bool) {
+// start is launch for a call that may have begun: goesOn reports that an earlier attempt may have done something already.
+func (a *actRun) start(o turns.Call, goesOn bool) {
 	a.enter(o)
 	// The turn's row changes while the call runs, so it is not looked at from there.
 	r := a.r
@@ -116,7 +116,7 @@ func (a *actRun) launchAll(begin []turns.Call) {
 	for _, o := range begin {
 		goesOn := o.Effect.StartedAt != nil
 		o.Effect.State, o.Effect.StartedAt = models.EffectRunning, a.r.e.nowMillis().Ptr()
-		a.execution(o, goesOn)
+		a.start(o, goesOn)
 	}
 }
 

@@ -245,3 +245,7 @@ func (c *updateSession) Apply(tx *commit.Tx) error {
 	tx.SaveDetails()
 	return nil
 }
+
+func sessionsFull(most int) error {
+	return fault.New(fault.LimitReached, "The organization has reached its limit of %d sessions. Ask the operator of this server to raise it.", most)
+}

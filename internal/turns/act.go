@@ -202,17 +202,17 @@ func (c *ParkCall) hold(tx *commit.Tx, call *Call) error {
 		r := ReadRequest(w)
 		r.FailTurn = c.FailTurn
 		call.Hold(tx, w, r)
-	case RunsAgain(w):
+	case runsAgain(w):
 		c.Again = true
 		call.Effect.State = models.EffectClaimed
 		c.Next = *call
 	case call.Record.Reviewed && (w.State == models.WaitOK || w.State == models.WaitError):
 		c.Again = true
-		call.Bring(tx, ResultOf(w, ReadResolution(w)))
+		call.Bring(tx, resultOf(w, ReadResolution(w)))
 		c.Next = *call
 		return nil
 	default:
-		call.Settle(tx, ResultOf(w, ReadResolution(w)), 0)
+		call.Settle(tx, resultOf(w, ReadResolution(w)), 0)
 		tx.Turn.PendingCalls--
 		return nil
 	}

@@ -44,8 +44,8 @@ func ReserveCalls(tx *commit.Tx, calls []Call, waited models.WaitID) (budget.Ver
 	return v, hold.Hold(tx, v.Held, models.Reservation{})
 }
 
-// ParkForBudget parks the current turn until a budget has room for it; see hold.Wait.
-func ParkForBudget(tx *commit.Tx, v budget.Verdict, waited models.WaitID) error {
+// parkForBudget parks the current turn until a budget has room for it; see hold.Wait.
+func parkForBudget(tx *commit.Tx, v budget.Verdict, waited models.WaitID) error {
 	if !tx.WaitsKnown() {
 		return commit.ErrMore
 	}

@@ -14,8 +14,8 @@ import (
 // ErrEnded means that a turn can't be cancelled because it has ended, or was never part of the session.
 var ErrEnded = errors.New("the turn has ended")
 
-// CancelNeeds adds what Cancel looks at to the needs of a command.
-func CancelNeeds(n commit.Needs) commit.Needs {
+// cancelNeeds adds what Cancel looks at to the needs of a command.
+func cancelNeeds(n commit.Needs) commit.Needs {
 	n = Needs(n)
 	n.Queue = true
 	return n
@@ -41,23 +41,23 @@ func Cancel(tx *commit.Tx, id models.TurnID, c models.Cancel) error {
 		tx.Attend()
 		return nil
 	}
-	return EndCancelled(tx, nil)
+	return endCancelled(tx, nil)
 }
 
 func cancelled(c *models.Cancel) events.TurnCancelled {
 	return events.TurnCancelled{StopReason: models.StopCancelled, Reason: c.Reason, ByKind: c.ByKind, ByID: c.ByID}
 }
 
-// EndCancelled ends the current turn, of which a cancel was requested. What is open is closed; partial is what the model had said in the
+// endCancelled ends the current turn, of which a cancel was requested. What is open is closed; partial is what the model had said in the
 // present step. Needs must load calls and waits.
-func EndCancelled(tx *commit.Tx, partial []models.Part) error {
+func endCancelled(tx *commit.Tx, partial []models.Part) error {
 	t := tx.Turn
 	Begin(tx)
 	if t.Phase == models.PhaseReason {
 		keepPartial(tx, partial)
 	}
-	CloseWaits(tx, "The turn was cancelled.")
-	err := CloseCalls(tx, func(*Call) tools.Result {
+	closeWaits(tx, "The turn was cancelled.")
+	err := closeCalls(tx, func(*Call) tools.Result {
 		return tools.Fail("cancelled: The turn was cancelled. Whether the call took effect is unknown, unless it had not begun.")
 	})
 	if err != nil {
@@ -90,8 +90,8 @@ func keepPartial(tx *commit.Tx, partial []models.Part) {
 	tx.DropCheckpoint()
 }
 
-// CloseWaits cancels all that the current turn waits for.
-func CloseWaits(tx *commit.Tx, why string) {
+// closeWaits cancels all that the current turn waits for.
+func closeWaits(tx *commit.Tx, why string) {
 	for _, w := range tx.OpenWaits() {
 		w.State, w.ResolvedAt = models.WaitCancelled, tx.Now.Ptr()
 		w.Resolution = jsonx.MustEncode(models.WaitResolution{ErrorMessage: why})
@@ -100,8 +100,8 @@ func CloseWaits(tx *commit.Tx, why string) {
 	}
 }
 
-// CloseCalls gives all calls of the current act that have none a result, and ends the act.
-func CloseCalls(tx *commit.Tx, result func(*Call) tools.Result) error {
+// closeCalls gives all calls of the current act that have none a result, and ends the act.
+func closeCalls(tx *commit.Tx, result func(*Call) tools.Result) error {
 	t := tx.Turn
 	if t.Phase != models.PhaseAct || t.PendingCalls == 0 {
 		return nil

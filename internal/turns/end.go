@@ -22,9 +22,9 @@ func Begin(tx *commit.Tx) {
 	tx.Emit(&t.ID, events.TurnStarted{InputMessageID: t.InputMessageID})
 }
 
-// Explain tells the user in a message of the agent why the turn ends before its next step, which begins and fails with it. The model is
+// explain tells the user in a message of the agent why the turn ends before its next step, which begins and fails with it. The model is
 // the one that would have been asked.
-func Explain(tx *commit.Tx, model string, f *models.Failure) {
+func explain(tx *commit.Tx, model string, f *models.Failure) {
 	t := tx.Turn
 	iteration, output := t.Iteration+1, models.NewID[models.MessageEntity]()
 	tx.Emit(&t.ID, events.ReasonStarted{Iteration: iteration})
@@ -91,8 +91,8 @@ func Seal(tx *commit.Tx, model string, stop models.StopReason, f models.Failure)
 func closeFor(tx *commit.Tx, model, why string, f models.Failure) error {
 	t := tx.Turn
 	Begin(tx)
-	CloseWaits(tx, why)
-	if err := CloseCalls(tx, (*Call).Interrupted); err != nil {
+	closeWaits(tx, why)
+	if err := closeCalls(tx, (*Call).Interrupted); err != nil {
 		return err
 	}
 	// It says so in a step of its own, for which it must not wait.
@@ -100,6 +100,6 @@ func closeFor(tx *commit.Tx, model, why string, f models.Failure) error {
 		tx.Resume()
 	}
 	t.Error = &f
-	Explain(tx, model, &f)
+	explain(tx, model, &f)
 	return nil
 }

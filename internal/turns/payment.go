@@ -27,8 +27,8 @@ func (c *Call) RequestPayment(tx *commit.Tx, p models.PaymentTerms) {
 	c.ask(tx, PaymentWaitID(tx.Turn.ID, &p), paymentIdentity(&p), paymentApproval, &p)
 }
 
-// RunsAgain reports whether a call that waits runs again from its start, whatever becomes of the wait: the tool is told.
-func RunsAgain(w models.Wait) bool {
+// runsAgain reports whether a call that waits runs again from its start, whatever becomes of the wait: the tool is told.
+func runsAgain(w models.Wait) bool {
 	return w.Kind == models.WaitCustom || w.Kind == models.WaitApproval && ReadRequest(w).Payment != nil
 }
 

@@ -22,7 +22,7 @@ type CancelTurn struct {
 
 // Needs implements commit.Command.
 func (c *CancelTurn) Needs() commit.Needs {
-	return CancelNeeds(commit.Needs{Org: c.By.OrgID, Session: c.Session, Bytes: 4096})
+	return cancelNeeds(commit.Needs{Org: c.By.OrgID, Session: c.Session, Bytes: 4096})
 }
 
 // Apply implements commit.Command.

@@ -209,7 +209,7 @@ func (c *FinishReason) startAct(tx *commit.Tx) error {
 	}
 	if c.waits != nil {
 		c.Plan = nil
-		err := ParkForBudget(tx, *c.waits, models.WaitID{})
+		err := parkForBudget(tx, *c.waits, models.WaitID{})
 		c.done(tx, t)
 		return err
 	}

@@ -40,7 +40,7 @@ func (w *Writer) reserve(tx *commit.Tx) (begin bool, err error) {
 	case budget.Wait, budget.Paused:
 		// It is between two steps: whoever goes on begins the next one.
 		w.Plan, t.Phase = nil, models.PhaseAct
-		return false, ParkForBudget(tx, v, waited)
+		return false, parkForBudget(tx, v, waited)
 	case budget.Exhausted:
 		w.Plan = Spent{Failure: hold.Exhaust(tx, v)}.end()
 	case budget.Unpriced:
@@ -51,7 +51,7 @@ func (w *Writer) reserve(tx *commit.Tx) (begin bool, err error) {
 		// This is the answer to what the turn was to begin with.
 		tx.ConsumeInbox()
 	}
-	Explain(tx, w.Config.Model.Name, p.Failure)
+	explain(tx, w.Config.Model.Name, p.Failure)
 	return false, w.end(tx, p)
 }
 
@@ -92,7 +92,7 @@ func Unpriced(m *models.Model) models.Failure {
 type ReserveAgain struct {
 	Writer
 	Call  budget.Call
-	Asked AskedModel
+	Asked askedModel
 	// Uncounted is what the calls took.
 	Uncounted *Uncounted
 

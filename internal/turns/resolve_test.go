@@ -184,7 +184,7 @@ func TestTheLastResultOfARunningTurnEndsItsAct(t *testing.T) {
 		if row := s.row(); row.PendingCalls != 0 || !row.Attention || s.count(models.EventActCompleted) != 1 {
 			t.Errorf("the turn is %+v, and its act has ended %d times", row, s.count(models.EventActCompleted))
 		}
-		s.do(func(tx *commit.Tx) error { return EndCancelled(tx, nil) })
+		s.do(func(tx *commit.Tx) error { return endCancelled(tx, nil) })
 		s.sound()
 		if row := s.row(); row.Status != models.TurnCancelled || s.count(models.EventActCompleted) != 1 {
 			t.Errorf("the turn is %s, and its act has ended %d times", row.Status, s.count(models.EventActCompleted))

@@ -92,7 +92,7 @@ func (c *SendMessage) Needs() commit.Needs {
 		needs.Budgets, needs.Ends = true, true
 	}
 	if c.Delivery == Interrupt {
-		return CancelNeeds(needs)
+		return cancelNeeds(needs)
 	}
 	if c.parked {
 		return Needs(needs)

@@ -90,7 +90,7 @@ func (c *EndTurn) cancel(tx *commit.Tx) error {
 			SettledAt: tx.Now.Ptr(), Outcome: jsonx.MustEncode(map[string]string{"error": "cancelled"}),
 		})
 	}
-	return EndCancelled(tx, c.Partial)
+	return endCancelled(tx, c.Partial)
 }
 
 func (c *EndTurn) fail(tx *commit.Tx, p End) error {
@@ -108,11 +108,11 @@ func (c *EndTurn) fail(tx *commit.Tx, p End) error {
 	if t.Phase == models.PhaseReason {
 		c.failReason(tx, p)
 	} else {
-		CloseWaits(tx, "The turn has failed.")
-		if err := CloseCalls(tx, (*Call).Interrupted); err != nil {
+		closeWaits(tx, "The turn has failed.")
+		if err := closeCalls(tx, (*Call).Interrupted); err != nil {
 			return err
 		}
-		Explain(tx, c.Config.Model.Name, p.Failure)
+		explain(tx, c.Config.Model.Name, p.Failure)
 	}
 	return c.end(tx, p)
 }

@@ -208,7 +208,7 @@ func conclude(tx *commit.Tx, w models.Wait, state models.WaitState, r models.Wai
 // unpark does what follows for the call.
 func (c *Call) unpark(tx *commit.Tx, w models.Wait, r models.WaitResolution) error {
 	switch {
-	case RunsAgain(w):
+	case runsAgain(w):
 		// The tool runs again from its start; what it has done in steps is replayed, and this time the wait has an outcome.
 		c.Effect.State = models.EffectClaimed
 		tx.SaveEffect(c.Effect)
@@ -216,11 +216,11 @@ func (c *Call) unpark(tx *commit.Tx, w models.Wait, r models.WaitResolution) err
 	case w.Kind == models.WaitApproval && w.State == models.WaitOK:
 		return c.approved(tx, r)
 	case c.Record.Reviewed && w.Kind != models.WaitApproval && (w.State == models.WaitOK || w.State == models.WaitError):
-		c.Bring(tx, ResultOf(w, r))
+		c.Bring(tx, resultOf(w, r))
 		return nil
 	}
 	tx.Turn.PendingCalls--
-	c.Settle(tx, ResultOf(w, r), c.waited(tx.Now))
+	c.Settle(tx, resultOf(w, r), c.waited(tx.Now))
 	return nil
 }
 
@@ -248,8 +248,8 @@ func goOn(tx *commit.Tx, pending int) error {
 	return nil
 }
 
-// ResultOf returns the result of a call whose wait has ended, as the model is shown it.
-func ResultOf(w models.Wait, r models.WaitResolution) tools.Result {
+// resultOf returns the result of a call whose wait has ended, as the model is shown it.
+func resultOf(w models.Wait, r models.WaitResolution) tools.Result {
 	switch w.State {
 	case models.WaitOK:
 		value := r.Value

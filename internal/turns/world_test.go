@@ -82,7 +82,7 @@ type change struct {
 }
 
 func (c *change) Needs() commit.Needs {
-	n := CancelNeeds(commit.Needs{Org: c.org, Session: c.session, Bytes: 4096})
+	n := cancelNeeds(commit.Needs{Org: c.org, Session: c.session, Bytes: 4096})
 	n.WaitIDs = c.waits
 	return n
 }

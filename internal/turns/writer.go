@@ -144,7 +144,7 @@ func (w *Writer) follow(tx *commit.Tx, o Outcome) error {
 		}
 	case End:
 		if p.Status == models.TurnFailed || p.Stop == models.StopBudget {
-			Explain(tx, w.Config.Model.Name, p.Failure)
+			explain(tx, w.Config.Model.Name, p.Failure)
 		}
 		err = w.end(tx, p)
 	}
