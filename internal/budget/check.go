@@ -3,7 +3,6 @@ package budget
 import (
 	"fmt"
 	"math/big"
-	"time"
 
 	"github.com/ostler-dev/ostler/internal/models"
 )
@@ -112,6 +111,9 @@ func hint(l Line) string {
 }
 
 // renewal returns when there is more by itself.
+// PeriodEndFormat is how people are told when a period ends.
+const PeriodEndFormat = "2006-01-02 15:04 UTC"
+
 func renewal(b *models.Budget) string {
 	switch {
 	case b.PeriodKind == nil:
@@ -121,5 +123,5 @@ func renewal(b *models.Budget) string {
 	case b.PeriodEndsAt == nil:
 		return ""
 	}
-	return fmt.Sprintf(" It resets at %s.", b.PeriodEndsAt.Time().UTC().Format(time.RFC3339))
+	return fmt.Sprintf(" It resets at %s.", b.PeriodEndsAt.Time().Format(PeriodEndFormat))
 }

@@ -12,6 +12,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/budget/manage"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/llm"
@@ -200,7 +201,7 @@ func TestAnAgentChecksItsBudget(t *testing.T) {
 			`{"status":"no_budgets","budgets":[],"hint":"No budget applies to this session."}`,
 			`{"status":"warning","budgets":[{"currency":"pages","limit":"10","balance":"1","soft_limit":null,"percent_remaining":10,"status":"warning"},` +
 				seats + `],"hint":"20% or less of the pages budget is left. Finish what matters most, or ask for a top-up before ` +
-				`longer work. It resets at ` + (now + 3_600_000).Time().UTC().Format(time.RFC3339) + `."}`,
+				`longer work. It resets at ` + (now + 3_600_000).Time().Format(budget.PeriodEndFormat) + `."}`,
 			`{"status":"active","budgets":[{"currency":"pages","limit":"10","balance":"10","soft_limit":null,"percent_remaining":100,"status":"active"},` +
 				seats + `],"hint":"More than 20% is left."}`,
 		}

@@ -136,7 +136,7 @@ func Exhaust(tx *commit.Tx, v budget.Verdict) models.Failure {
 	}
 	f.Message += " Top up the budget or raise its limit, then send a message to continue."
 	if b.PeriodEndsAt != nil {
-		f.Message += fmt.Sprintf(" It resets at %s.", b.PeriodEndsAt.Time().Format("2006-01-02 15:04 UTC"))
+		f.Message += fmt.Sprintf(" It resets at %s.", b.PeriodEndsAt.Time().Format(budget.PeriodEndFormat))
 	}
 	f.Fields = jsonx.MustEncode(map[string]any{
 		"budget": b.ID.String(), "subject": b.Subject, "currency": b.Currency, "limit": e.Limit, "spent": e.Spent, "balance": e.Balance,

@@ -27,7 +27,7 @@ func outcome(a action) string {
 	case a.missing:
 		return "I could not " + a.phrase + ": this agent has no tool " + code(a.tool) + "."
 	case !a.result.Success:
-		return "I could not " + a.phrase + ". The tool " + code(a.tool) + " answered: " + firstLine(a.result.Error, "it failed") + "."
+		return "I could not " + a.phrase + ". The tool " + code(a.tool) + " answered: " + strings.TrimRight(firstLine(a.result.Error, "it failed"), ".") + "."
 	}
 	var v any
 	if json.Unmarshal(a.result.Result, &v) != nil {

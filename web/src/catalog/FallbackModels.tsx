@@ -69,7 +69,7 @@ export function FallbackModels({ models, picked, onChange, errors }: FallbackMod
       <p id={noteId} className={`mt-1.5 text-xs ${errors.length > 0 ? "text-bad" : "text-ink-3"}`}>
         {errors.length > 0
           ? errors.join(" ")
-          : "Tried in this order when the model can't be reached. Leave empty to inherit."}
+          : "Tried in this order when the model can't be reached."}
       </p>
     </fieldset>
   );

@@ -52,7 +52,7 @@ export function ProviderFields({ draft, onChange, refusals, stored, strict }: Pr
           hint={
             stored?.hasCredentials
               ? "Leave empty to keep the current key."
-              : "Stored encrypted and never shown again. If empty, the key in the server's environment is used."
+              : "Stored encrypted and never shown again. If empty, the key in the server's environment is used, if it has one."
           }
           mono
           type="password"

@@ -2,9 +2,10 @@ import { useQuery } from "urql";
 import { FirstMembersDocument } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 
-/** Whether the viewer is the only member of the organization; false while nobody knows. */
-export function useAlone(ask: boolean): boolean {
+/** Whether the viewer is the only member of the organization; undefined while that is unknown. */
+export function useAlone(ask: boolean): boolean | undefined {
   const mayRead = useMay("MEMBERS_READ");
   const [{ data }] = useQuery({ query: FirstMembersDocument, pause: !ask || !mayRead });
-  return ask && data?.org.members?.nodes.length === 1;
+  const members = data?.org.members;
+  return ask && members ? members.nodes.length === 1 : undefined;
 }

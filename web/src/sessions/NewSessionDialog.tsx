@@ -77,12 +77,7 @@ export function NewSessionDialog({ from, onClose }: NewSessionDialogProps) {
       <SelectField
         label="Harness"
         optional
-        hint={
-          agentId
-            ? "Leave empty to use the agent's harness."
-            : "Leave empty to use the organization's default."
-        }
-        none={agentId ? "The agent's harness" : "Default harness"}
+        none={agentId ? "The agent's harness" : "The organization's default"}
         {...field("harnessId")}
         options={options?.harnesses.nodes.map(namedOption)}
       />

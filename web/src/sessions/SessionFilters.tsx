@@ -16,7 +16,7 @@ const VIEWS: readonly { label: string; search: Change<SessionListSearch> }[] = [
     label: STATUS_LABELS[status],
     search: { status, failed: undefined },
   })),
-  { label: "Failed", search: { status: undefined, failed: true } },
+  { label: "Failed or stopped", search: { status: undefined, failed: true } },
 ];
 
 const PERIODS = [

@@ -33,7 +33,7 @@ export function NotFound() {
         </Link>
       }
     >
-      It may have been deleted, or it belongs to another organization.
+      There is no such page here, or it belongs to another organization.
     </EmptyState>
   );
 }

@@ -42,8 +42,11 @@ describe("whyNot", () => {
       ),
     ).toContain("you wrote in it");
     const owner = { role: "OWNER" as const, permissions: ["APPROVALS_DECIDE" as const] };
-    expect(whyNot(approval, owner)).toContain("All other members with the role admin or above");
-    expect(whyNot(approval, owner, true)).toMatch(/only member.*invite.*allowSelf.*deny/);
+    expect(whyNot(approval, owner, false)).toContain(
+      "All other members with the role admin or above",
+    );
+    expect(whyNot(approval, owner)).not.toMatch(/other members|only member/);
+    expect(whyNot(approval, owner, true)).toMatch(/only member.*invite.*deny.*allowSelf/);
     expect(
       whyNot({ kind: "QUESTION", requiredRole: null }, { role: "VIEWER", permissions: [] }),
     ).toContain("not answer");

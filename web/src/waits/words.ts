@@ -59,7 +59,7 @@ export interface Judge {
 export function whyNot(
   wait: Pick<WaitFieldsFragment, "kind" | "requiredRole">,
   { role, permissions }: Judge,
-  alone = false,
+  alone?: boolean,
 ): string {
   if (wait.kind !== "APPROVAL") return "Your role may read this session and not answer in it.";
   if (!permissions.includes("APPROVALS_DECIDE")) return "Your role may not decide about approvals.";
@@ -69,8 +69,9 @@ export function whyNot(
   }
   const yours = "This turn's policy needs someone else to approve, because you wrote in it.";
   if (alone) {
-    return `${yours} You are the only member of this organization: invite somebody, or set allowSelf in the settings of the agent's approvals. You can deny the call.`;
+    return `${yours} You are the only member of this organization: invite somebody who can approve it, or deny the call. For later turns you can set allowSelf in the settings of the agent's approvals.`;
   }
+  if (alone === undefined) return `${yours} You can deny the call.`;
   const who = requiredRole ? `with the role ${requiredRole.toLowerCase()} or above` : "but viewers";
   return `${yours} All other members ${who} can. You can deny the call.`;
 }
