@@ -97,9 +97,28 @@ func MarshalJSON(j models.JSON) graphql.Marshaler {
 
 // UnmarshalJSON reads any JSON value.
 func UnmarshalJSON(v any) (models.JSON, error) {
-	doc, err := jsonx.Encode(v)
+	doc, err := jsonx.Encode(withEmptyLists(v))
 	if err != nil {
 		return nil, fmt.Errorf("not a JSON value: %w", err)
 	}
 	return models.JSON(doc), nil
+}
+
+// withEmptyLists makes lists of what gqlparser gives for empty lists in a document: slices that are nil, which JSON has as null.
+func withEmptyLists(v any) any {
+	switch v := v.(type) {
+	case []any:
+		list := make([]any, len(v))
+		for i, inner := range v {
+			list[i] = withEmptyLists(inner)
+		}
+		return list
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for name, inner := range v {
+			object[name] = withEmptyLists(inner)
+		}
+		return object
+	}
+	return v
 }
