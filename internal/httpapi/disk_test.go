@@ -25,7 +25,7 @@ func TestAFullDiskRefusesWritesAtOnce(t *testing.T) {
 	b.server.deps.Waits = callbackFunc(func(string, sessions.Outcome) (sessions.Resolved, error) { return sessions.Accepted, nil })
 	const signIn = `mutation { signIn(input: {email: "a@b.c", password: "p"}) { tokens { org { id } } } }`
 	callback := func() answer {
-		return b.do(http.MethodPost, "/v1/waits/ostw_good", `{}`, with("Content-Type", "application/json"))
+		return b.do(http.MethodPost, "/v1/waits/ostw_good", `{"value": 1}`, with("Content-Type", "application/json"))
 	}
 	if a, c := b.query(signIn, nil), callback(); a.code() != "" || c.status != 200 {
 		t.Fatalf("with room: %s, %d", a.body, c.status)

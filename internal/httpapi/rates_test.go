@@ -131,7 +131,7 @@ func TestACallbackThatComesTooSoon(t *testing.T) {
 		f.RetryAfterSeconds = 33
 		return "", f
 	})
-	b.wantWait(b.do(http.MethodPost, "/v1/waits/ostw_x", "{}"), "33")
+	b.wantWait(b.do(http.MethodPost, "/v1/waits/ostw_x", `{"value": 1}`), "33")
 }
 
 // A socket too many is closed after it has said who it is; one that ends makes room.

@@ -104,6 +104,9 @@ func (s *Server) readOutcome(w http.ResponseWriter, r *http.Request, org models.
 		}
 		return errors.New("it may contain only value, or only errorCode and errorMessage")
 	})
+	if err == nil && out.Value == nil && out.ErrorCode == nil && out.ErrorMessage == nil {
+		err = errors.New("it must have a value, which may be null, or an errorCode") // the token is good for one answer
+	}
 	if err != nil {
 		return out, &imageError{Code: codeBadUserInput, Message: "The body can't be used: " + err.Error() + ".", status: http.StatusBadRequest}
 	}

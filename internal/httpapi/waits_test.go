@@ -53,10 +53,11 @@ func TestCallbacks(t *testing.T) {
 	}{
 		"accepted":            {http.MethodPost, "ostw_good", `{"value": {"a": 1}}`, nil, 200, `{"resolution":"ACCEPTED"}`},
 		"an error":            {http.MethodPost, "ostw_good", `{"errorCode": "e", "errorMessage": "m", "value": null}`, nil, 200, `{"resolution":"ACCEPTED"}`},
-		"used":                {http.MethodPost, "ostw_used", `{}`, nil, 409, `{"resolution":"ALREADY_RESOLVED"}`},
-		"unknown":             {http.MethodPost, "nonsense", `{}`, nil, 404, `{"resolution":"UNKNOWN"}`},
-		"invalid":             {http.MethodPost, "ostw_invalid", `{}`, nil, 400, "An error needs a code."},
-		"too large a value":   {http.MethodPost, "ostw_large", `{}`, nil, 413, codePayloadTooLarge},
+		"used":                {http.MethodPost, "ostw_used", `{"value": 1}`, nil, 409, `{"resolution":"ALREADY_RESOLVED"}`},
+		"unknown":             {http.MethodPost, "nonsense", `{"value": 1}`, nil, 404, `{"resolution":"UNKNOWN"}`},
+		"nothing":             {http.MethodPost, "ostw_good", `{}`, nil, 400, "it must have a value, which may be null, or an errorCode"},
+		"invalid":             {http.MethodPost, "ostw_invalid", `{"value": 1}`, nil, 400, "An error needs a code."},
+		"too large a value":   {http.MethodPost, "ostw_large", `{"value": 1}`, nil, 413, codePayloadTooLarge},
 		"too large a body":    {http.MethodPost, "ostw_good", `{"value": "` + strings.Repeat("x", waitBody) + `"}`, nil, 413, codePayloadTooLarge},
 		"an unknown member":   {http.MethodPost, "ostw_good", `{"result": 1}`, nil, 400, codeBadUserInput},
 		"a member twice":      {http.MethodPost, "ostw_good", `{"value": 1, "value": 2}`, nil, 400, codeBadUserInput},
@@ -65,7 +66,7 @@ func TestCallbacks(t *testing.T) {
 		"a code that is none": {http.MethodPost, "ostw_good", `{"errorCode": 1}`, nil, 400, codeBadUserInput},
 		"a form":              {http.MethodPost, "ostw_good", `value=1`, []func(*http.Request){with("Content-Type", "application/x-www-form-urlencoded")}, 415, codeBadUserInput},
 		"GET":                 {http.MethodGet, "ostw_good", ``, nil, 405, codeBadUserInput},
-		"another site":        {http.MethodPost, "ostw_good", `{}`, []func(*http.Request){with("Origin", "http://evil.test"), with("Sec-Fetch-Site", "cross-site")}, 403, codeForbidden},
+		"another site":        {http.MethodPost, "ostw_good", `{"value": 1}`, []func(*http.Request){with("Origin", "http://evil.test"), with("Sec-Fetch-Site", "cross-site")}, 403, codeForbidden},
 	}
 	for name, tt := range tests {
 		got = sessions.Outcome{}
@@ -96,7 +97,7 @@ func TestCallbacks(t *testing.T) {
 func TestTokensAreNotLoggedWhereverTheyStand(t *testing.T) {
 	b := setup(t)
 	for _, path := range []string{"//v1/waits/ostw_secret", "/v1//waits/ostw_secret", "/V1/waits/ostw_secret", "/v1/wait/ostw_secret/", "/ostw_secret", "/v1/waits/%6fstw_secret", "/v1/waits/a/ostw_secret"} {
-		b.do(http.MethodPost, path, `{}`)
+		b.do(http.MethodPost, path, `{"value": 1}`)
 	}
 	if log := b.log.String(); strings.Contains(log, "secret") {
 		t.Errorf("the log is %s", log)
@@ -117,7 +118,7 @@ func TestACallbackIsReadForAGoodTokenOnly(t *testing.T) {
 	for range 100 {
 		_, _ = io.WriteString(b.raw(), "POST /v1/waits/ostw_good"+head+"\r\n{")
 	}
-	if a := b.do(http.MethodPost, "/v1/waits/ostw_good", "{}", with("Content-Type", mediaJSON)); a.status != http.StatusOK {
+	if a := b.do(http.MethodPost, "/v1/waits/ostw_good", `{"value": 1}`, with("Content-Type", mediaJSON)); a.status != http.StatusOK {
 		t.Errorf("beside a hundred that drip: %d %s", a.status, a.body)
 	}
 }
