@@ -8,6 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 
 	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/jsonx"
 )
 
 // A value that is written into a document is the same JSON as one that comes in a variable.
@@ -50,6 +51,5 @@ func literal(v any) string {
 		}
 		return text + "}"
 	}
-	text, _ := json.Marshal(v)
-	return string(text)
+	return string(jsonx.MustEncode(v))
 }

@@ -110,10 +110,10 @@ func hint(l Line) string {
 	return "No budget applies to this session."
 }
 
-// renewal returns when there is more by itself.
 // PeriodEndFormat is how people are told when a period ends.
 const PeriodEndFormat = "2006-01-02 15:04 UTC"
 
+// renewal returns when there is more by itself.
 func renewal(b *models.Budget) string {
 	switch {
 	case b.PeriodKind == nil:

@@ -52,7 +52,7 @@ func TestCheckTellsTheWorst(t *testing.T) {
 		{"the worst of several", []models.Budget{bound(100, 0), bound(100, 100), bound(100, 51, soft(50)), bound(100, 90)}, 0, CheckExhausted,
 			[]float64{100, 0, 49, 10}, "used up: 100 of 100 spent"},
 		{"paused before warning", []models.Budget{bound(100, 99), bound(100, 51, soft(50))}, 0, CheckPaused, []float64{1, 49}, "soft limit"},
-		{"in its period", []models.Budget{bound(100, 100, fixed)}, 9_999, CheckExhausted, []float64{0}, "1970-01-01T00:00:10Z"},
+		{"in its period", []models.Budget{bound(100, 100, fixed)}, 9_999, CheckExhausted, []float64{0}, "1970-01-01 00:00 UTC"},
 		{"in its next period", []models.Budget{bound(100, 100, fixed)}, 10_000, CheckActive, []float64{100}, "More than 20%"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

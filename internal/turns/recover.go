@@ -94,8 +94,8 @@ func (c *FinalizeReason) Content() []models.Part { return c.Lost.Parts() }
 // FinishInterrupted is the reason to stop of a call that no answer came of.
 const FinishInterrupted = "interrupted"
 
-// askedModel is the model that a call is made of, with its prices of that time, as the journal keeps it.
-type askedModel struct {
+// AskedModel is the model that a call is made of, with its prices of that time, as the journal keeps it.
+type AskedModel struct {
 	Name       string         `json:"model"`
 	ID         models.ModelID `json:"modelId,omitzero"`
 	Input      *models.Nanos  `json:"priceInput,omitempty"`
@@ -109,21 +109,21 @@ type askedModel struct {
 }
 
 // AskedOf returns what the journal keeps of a model.
-func AskedOf(m *models.Model) askedModel {
-	return askedModel{
+func AskedOf(m *models.Model) AskedModel {
+	return AskedModel{
 		Name: m.Name, ID: m.ID, Input: m.PriceInput, Output: m.PriceOutput, CacheRead: m.PriceCacheRead, CacheWrite: m.PriceCacheWrite,
 	}
 }
 
 // Prices are those that the model had.
-func (a *askedModel) Prices() *models.Model {
+func (a *AskedModel) Prices() *models.Model {
 	return &models.Model{PriceInput: a.Input, PriceOutput: a.Output, PriceCacheRead: a.CacheRead, PriceCacheWrite: a.CacheWrite}
 }
 
 // Tally is what is known of the model calls of a reason step while they are under way, as the checkpoint keeps it.
 type Tally struct {
 	// Asked is the model of the present call, or of the next one.
-	Asked askedModel `json:"asked"`
+	Asked AskedModel `json:"asked"`
 	// At is when the present call was made; 0 before it was.
 	At models.Millis `json:"at,omitempty"`
 	// Ended counts the calls before it, Took is what they took.

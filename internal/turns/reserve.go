@@ -92,7 +92,7 @@ func Unpriced(m *models.Model) models.Failure {
 type ReserveAgain struct {
 	Writer
 	Call  budget.Call
-	Asked askedModel
+	Asked AskedModel
 	// Uncounted is what the calls took.
 	Uncounted *Uncounted
 
