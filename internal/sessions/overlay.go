@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 
 	"gorm.io/gorm"
 
@@ -56,8 +57,11 @@ var _ tools.Files = (*Overlay)(nil)
 
 func pathError(code, path, format string, args ...any) *tools.PathError {
 	e := &tools.PathError{Code: code, Path: path, Message: fmt.Sprintf(format, args...)}
-	if code == "not_found" {
+	switch code {
+	case "not_found":
 		e.Err = fs.ErrNotExist
+	case "is_directory":
+		e.Err = syscall.EISDIR
 	}
 	return e
 }

@@ -32,6 +32,8 @@ type player struct {
 	// calls is how many tool calls the conversation has, so that the ids of new ones differ.
 	calls int
 	res   llm.Response
+	// told is the last usage that a script said before the end; nil for none.
+	told *models.Usage
 }
 
 func newPlayer(

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -230,6 +231,9 @@ func TestNoScript(t *testing.T) {
 	e := asError(t, err)
 	equal(t, true, e.Transient && errors.Is(err, broken) && e.Code == llm.CodeInternal)
 
+	_, err = (&recorder{}).stream(context.Background(), withFile(script(user("go")), "", fmt.Errorf("read: %w", syscall.EISDIR)))
+	equal(t, llm.CodeMisconfigured, asError(t, err).Code)
+
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err = (&recorder{}).stream(ctx, withFile(script(), "", broken))
@@ -291,7 +295,8 @@ func FuzzScript(f *testing.F) {
 	})
 }
 
-// TestScriptTellsUsage has a provider tell what a call takes while it is under way: it changes nothing of what counts in the end.
+// TestScriptTellsUsage has a provider tell what a call takes while it is under way: it changes nothing of what counts in the
+// end, but is all that is known of a call that fails.
 func TestScriptTellsUsage(t *testing.T) {
 	var r recorder
 	res, err := r.stream(context.Background(), llm.Request{Model: "sim-script", Messages: []llm.Message{
@@ -308,4 +313,9 @@ func TestScriptTellsUsage(t *testing.T) {
 	equal(t, models.Usage{InputTokens: 7, CacheReadTokens: 3}, said[0])
 	equal(t, int64(9), said[1].OutputTokens)
 	equal(t, models.Usage{InputTokens: 8, OutputTokens: 1}, res.Usage)
+
+	res, err = r.stream(context.Background(), script(user(
+		`{"responses": [{"chunks": [{"text": "hi"}, {"usage": {"input": 7, "output": 9}}, {"disconnect": true}]}]}`)))
+	asError(t, err)
+	equal(t, models.Usage{InputTokens: 7, OutputTokens: 9}, res.Usage)
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/ostler-dev/ostler/internal/llm"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -38,6 +39,9 @@ func playScript(ctx context.Context, p *player, req *llm.Request) (llm.Response,
 		}
 	}
 	res, err := p.end(err, r.finish)
+	if err != nil && p.told != nil {
+		res.Usage = *p.told // nothing comes after it that would say more
+	}
 	r.usage.apply(&res.Usage)
 	return res, err
 }
@@ -56,6 +60,7 @@ func (p *player) chunk(ctx context.Context, c scriptChunk) error {
 	case chunkUsage:
 		so := p.res.Usage
 		c.usage.apply(&so)
+		p.told = &so
 		p.emit(llm.Delta{Usage: &so})
 		return nil
 	case chunkError, chunkDisconnect:
@@ -90,6 +95,8 @@ func findScript(ctx context.Context, req *llm.Request) (*script, int, error) {
 				Code: llm.CodeUnavailable, Transient: true, Cause: ctx.Err(),
 				Message: "The call was ended before the script was read.",
 			}
+		case errors.Is(err, syscall.EISDIR):
+			return nil, 0, invalidScript("file "+ScriptPath, err)
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, 0, &llm.Error{
 				Code: llm.CodeInternal, Transient: true, Cause: err,
