@@ -13,9 +13,9 @@ import (
 // always lets a step go on past soft limits that were passed while it was under way.
 const always = models.Millis(math.MaxInt64)
 
-// ReserveCalls has the budgets that bind the session decide whether calls of an answer may run, and holds what they take at most if they may.
+// reserveCalls has the budgets that bind the session decide whether calls of an answer may run, and holds what they take at most if they may.
 // waited is what they have waited for; the zero one for nothing.
-func ReserveCalls(tx *commit.Tx, calls []Call, waited models.WaitID) (budget.Verdict, error) {
+func reserveCalls(tx *commit.Tx, calls []Call, waited models.WaitID) (budget.Verdict, error) {
 	take := map[string]models.Amount{}
 	for _, c := range calls {
 		for currency, amount := range c.Meters() {
@@ -91,7 +91,7 @@ func wakeCalls(tx *commit.Tx, w models.Wait) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	v, err := ReserveCalls(tx, calls, w.ID)
+	v, err := reserveCalls(tx, calls, w.ID)
 	if err != nil {
 		return false, err
 	}

@@ -48,8 +48,8 @@ func (Failed) outcome()   {}
 func (Spent) outcome()    {}
 func (Stuck) outcome()    {}
 
-// Facts are what has to be known beside the outcome.
-type Facts struct {
+// facts are what has to be known beside the outcome.
+type facts struct {
 	// InboxEmpty is true when the model has been shown every message received for this turn.
 	InboxEmpty bool
 	// Blocked is why no further step can begin; nil when one can.
@@ -78,9 +78,9 @@ func (Reason) plan() {}
 func (Act) plan()    {}
 func (End) plan()    {}
 
-// Next decides what follows a step. What keeps further steps from beginning doesn't keep a turn from ending well; a cancel that was
+// next decides what follows a step. What keeps further steps from beginning doesn't keep a turn from ending well; a cancel that was
 // accepted does.
-func Next(s State, o Outcome, f Facts) Plan {
+func next(s State, o Outcome, f facts) Plan {
 	if f.Cancelled {
 		return End{Status: models.TurnCancelled, Stop: models.StopCancelled}
 	}
@@ -91,7 +91,7 @@ func Next(s State, o Outcome, f Facts) Plan {
 	return p
 }
 
-func (s State) next(o Outcome, f Facts) Plan {
+func (s State) next(o Outcome, f facts) Plan {
 	switch o := o.(type) {
 	case Begun:
 		return Reason{Iteration: 1}

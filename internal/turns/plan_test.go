@@ -20,28 +20,28 @@ func TestNext(t *testing.T) {
 		name  string
 		state State
 		is    Outcome
-		facts Facts
+		facts facts
 		want  Plan
 	}{
-		{"a new turn asks", State{MaxIterations: 3}, Begun{}, Facts{}, Reason{Iteration: 1}},
-		{"an answer ends it", before, answer, Facts{InboxEmpty: true}, completed},
-		{"an answer at the cap ends it well", atCap, answer, Facts{InboxEmpty: true}, completed},
-		{"a message came meanwhile", before, answer, Facts{}, Reason{Iteration: 3}},
-		{"a message came at the cap", atCap, answer, Facts{}, nil},
-		{"calls are run", before, Reasoned{Calls: 1}, Facts{InboxEmpty: true}, Act{}},
-		{"calls go before messages", before, Reasoned{Calls: 1}, Facts{}, Act{}},
-		{"calls are run at the cap", atCap, Reasoned{Calls: 1}, Facts{}, Act{}},
-		{"calls that were cut off are not", before, Reasoned{Calls: 1, CutOff: true, Stop: models.StopMaxTokens}, Facts{InboxEmpty: true}, End{Status: models.TurnCompleted, Stop: models.StopMaxTokens}},
-		{"cut off, with a message", before, Reasoned{Calls: 1, CutOff: true}, Facts{}, Reason{Iteration: 3}},
-		{"results are shown", before, Acted{}, Facts{InboxEmpty: true}, Reason{Iteration: 3}},
-		{"results at the cap", atCap, Acted{}, Facts{InboxEmpty: true}, nil},
-		{"a failure", before, gone, Facts{}, failed},
-		{"blocked before it acts", before, Reasoned{Calls: 1}, Facts{InboxEmpty: true, Blocked: &gone}, failed},
-		{"blocked before it asks", before, Acted{}, Facts{Blocked: &gone}, failed},
-		{"blocked before it begins", State{MaxIterations: 3}, Begun{}, Facts{Blocked: &gone}, failed},
-		{"blocked when it is done", before, answer, Facts{InboxEmpty: true, Blocked: &gone}, completed},
+		{"a new turn asks", State{MaxIterations: 3}, Begun{}, facts{}, Reason{Iteration: 1}},
+		{"an answer ends it", before, answer, facts{InboxEmpty: true}, completed},
+		{"an answer at the cap ends it well", atCap, answer, facts{InboxEmpty: true}, completed},
+		{"a message came meanwhile", before, answer, facts{}, Reason{Iteration: 3}},
+		{"a message came at the cap", atCap, answer, facts{}, nil},
+		{"calls are run", before, Reasoned{Calls: 1}, facts{InboxEmpty: true}, Act{}},
+		{"calls go before messages", before, Reasoned{Calls: 1}, facts{}, Act{}},
+		{"calls are run at the cap", atCap, Reasoned{Calls: 1}, facts{}, Act{}},
+		{"calls that were cut off are not", before, Reasoned{Calls: 1, CutOff: true, Stop: models.StopMaxTokens}, facts{InboxEmpty: true}, End{Status: models.TurnCompleted, Stop: models.StopMaxTokens}},
+		{"cut off, with a message", before, Reasoned{Calls: 1, CutOff: true}, facts{}, Reason{Iteration: 3}},
+		{"results are shown", before, Acted{}, facts{InboxEmpty: true}, Reason{Iteration: 3}},
+		{"results at the cap", atCap, Acted{}, facts{InboxEmpty: true}, nil},
+		{"a failure", before, gone, facts{}, failed},
+		{"blocked before it acts", before, Reasoned{Calls: 1}, facts{InboxEmpty: true, Blocked: &gone}, failed},
+		{"blocked before it asks", before, Acted{}, facts{Blocked: &gone}, failed},
+		{"blocked before it begins", State{MaxIterations: 3}, Begun{}, facts{Blocked: &gone}, failed},
+		{"blocked when it is done", before, answer, facts{InboxEmpty: true, Blocked: &gone}, completed},
 	} {
-		got := Next(c.state, c.is, c.facts)
+		got := next(c.state, c.is, c.facts)
 		if c.want == nil {
 			end, ok := got.(End)
 			if !ok || end.Status != models.TurnSealed || end.Stop != models.StopIterationLimit || end.Failure.Code != "iteration_limit" {
@@ -53,7 +53,7 @@ func TestNext(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
-	end, ok := Next(before, Stuck{Takeovers: 3}, Facts{}).(End)
+	end, ok := next(before, Stuck{Takeovers: 3}, facts{}).(End)
 	if !ok || end.Status != models.TurnSealed || end.Stop != models.StopNoProgress || end.Failure.Code != "no_progress" {
 		t.Errorf("stuck: %+v, want it sealed", end)
 	}
@@ -66,7 +66,7 @@ func TestNextRefusesWhatItDoesNotKnow(t *testing.T) {
 			t.Error("nil is taken for an outcome")
 		}
 	}()
-	Next(State{}, nil, Facts{})
+	next(State{}, nil, facts{})
 }
 
 // drawn returns an outcome that the plan can have.
@@ -89,12 +89,12 @@ func TestPlansEnd(t *testing.T) {
 		var o Outcome = Begun{}
 		reasons, acts := 0, 0
 		for range 3*s.MaxIterations + 3 {
-			f := Facts{InboxEmpty: rapid.Bool().Draw(t, "inbox empty"), Cancelled: rapid.IntRange(0, 9).Draw(t, "cancelled") == 0}
+			f := facts{InboxEmpty: rapid.Bool().Draw(t, "inbox empty"), Cancelled: rapid.IntRange(0, 9).Draw(t, "cancelled") == 0}
 			if rapid.IntRange(0, 9).Draw(t, "blocked") == 0 {
 				f.Blocked = &Failed{Stop: models.StopDependency, Failure: models.Failure{Code: "dependency_unavailable"}}
 			}
-			p := Next(s, o, f)
-			if again := Next(s, o, f); !reflect.DeepEqual(p, again) {
+			p := next(s, o, f)
+			if again := next(s, o, f); !reflect.DeepEqual(p, again) {
 				t.Fatalf("the same question has two answers, %+v and %+v", p, again)
 			}
 			r, reasoned := o.(Reasoned)
@@ -107,7 +107,7 @@ func TestPlansEnd(t *testing.T) {
 			if f.Blocked != nil && !ends {
 				t.Fatalf("it goes on with %+v, though %s", p, f.Blocked.Failure.Code)
 			}
-			if without := Next(s, o, Facts{InboxEmpty: f.InboxEmpty, Cancelled: f.Cancelled}); ends && end.Status == models.TurnFailed {
+			if without := next(s, o, facts{InboxEmpty: f.InboxEmpty, Cancelled: f.Cancelled}); ends && end.Status == models.TurnFailed {
 				if _, goesOn := without.(End); f.Blocked == nil || goesOn {
 					t.Fatalf("it failed with %+v, without what blocks it follows %+v", f, without)
 				}
@@ -164,8 +164,8 @@ func TestParkedTurnsEnd(t *testing.T) {
 			s := State{MaxIterations: limit}
 			var o Outcome = Begun{}
 			for i := 0; ; i++ {
-				f := Facts{InboxEmpty: inbox[i], Cancelled: i == cancelled}
-				p := Next(s, o, f)
+				f := facts{InboxEmpty: inbox[i], Cancelled: i == cancelled}
+				p := next(s, o, f)
 				plans = append(plans, p)
 				switch p := p.(type) {
 				case End:

@@ -68,7 +68,7 @@ func (c *FinishReason) reserveCalls(tx *commit.Tx) error {
 			calls = append(calls, Call{Record: Record{Frozen: call.Frozen}})
 		}
 	}
-	v, err := ReserveCalls(tx, calls, models.WaitID{})
+	v, err := reserveCalls(tx, calls, models.WaitID{})
 	switch v.Kind {
 	case budget.Exhausted:
 		c.spent = new(hold.Exhaust(tx, v))

@@ -62,7 +62,7 @@ func (c *EndTurn) Apply(tx *commit.Tx) error {
 	if c.Why == nil && t.Cancel == nil {
 		return errors.New("a turn ends that nobody has cancelled")
 	}
-	p, ok := Next(State{Iteration: t.Iteration}, c.Why, Facts{Cancelled: t.Cancel != nil}).(End)
+	p, ok := next(State{Iteration: t.Iteration}, c.Why, facts{Cancelled: t.Cancel != nil}).(End)
 	if !ok {
 		return fmt.Errorf("%T does not end a turn", c.Why)
 	}

@@ -126,7 +126,7 @@ func (w *Writer) follow(tx *commit.Tx, o Outcome) error {
 		w.done(tx, t)
 		return nil
 	}
-	w.Plan = Next(State{Iteration: t.Iteration, MaxIterations: w.Config.MaxIterations}, o, Facts{
+	w.Plan = next(State{Iteration: t.Iteration, MaxIterations: w.Config.MaxIterations}, o, facts{
 		InboxEmpty: tx.InboxEmpty(), Blocked: w.Blocked, Cancelled: t.Cancel != nil,
 	})
 	var err error
