@@ -17223,4 +17223,20 @@ func (ec *executionContext) marshalOEventKind2ᚕgithubᚗcomᚋostlerᚑdevᚋo
 	return ret
 }
 
+func (ec *executionContext) unmarshalOEventKind2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEventKind(ctx context.Context, v any) (*model.EventKind, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.EventKind)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOEventKind2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐEventKind(ctx context.Context, sel ast.SelectionSet, v *model.EventKind) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 // endregion ***************************** type.gotpl *****************************

@@ -43,6 +43,7 @@ type ResolverRoot interface {
 	Viewer() ViewerResolver
 	Wait() WaitResolver
 	Webhook() WebhookResolver
+	WebhookDelivery() WebhookDeliveryResolver
 }
 
 type DirectiveRoot struct {
@@ -786,6 +787,7 @@ type ComplexityRoot struct {
 		SubmitToolResults    func(childComplexity int, input model.SubmitToolResultsInput) int
 		SwitchOrg            func(childComplexity int, orgID string) int
 		TestProvider         func(childComplexity int, input model.TestProviderInput) int
+		TestWebhook          func(childComplexity int, id string) int
 		TopUpBudget          func(childComplexity int, input model.TopUpBudgetInput) int
 		UnarchiveAgent       func(childComplexity int, id string) int
 		UnarchiveHarness     func(childComplexity int, id string) int
@@ -1735,6 +1737,7 @@ type ComplexityRoot struct {
 	Webhook struct {
 		CreatedAt  func(childComplexity int) int
 		Deliveries func(childComplexity int, first *int, after *string) int
+		Delivery   func(childComplexity int, id string) int
 		Enabled    func(childComplexity int) int
 		ID         func(childComplexity int) int
 		Kinds      func(childComplexity int) int
@@ -1744,10 +1747,15 @@ type ComplexityRoot struct {
 	WebhookDelivery struct {
 		Attempts      func(childComplexity int) int
 		DeliveredAt   func(childComplexity int) int
+		DurationMs    func(childComplexity int) int
 		Error         func(childComplexity int) int
 		EventID       func(childComplexity int) int
 		ID            func(childComplexity int) int
+		Kind          func(childComplexity int) int
 		NextAttemptAt func(childComplexity int) int
+		Payload       func(childComplexity int) int
+		Response      func(childComplexity int) int
+		SessionID     func(childComplexity int) int
 		Status        func(childComplexity int) int
 	}
 
@@ -5146,6 +5154,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.TestProvider(childComplexity, args["input"].(model.TestProviderInput)), true
+	case "Mutation.testWebhook":
+		if e.ComplexityRoot.Mutation.TestWebhook == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_testWebhook_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.TestWebhook(childComplexity, args["id"].(string)), true
 	case "Mutation.topUpBudget":
 		if e.ComplexityRoot.Mutation.TopUpBudget == nil {
 			break
@@ -9519,6 +9538,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Webhook.Deliveries(childComplexity, args["first"].(*int), args["after"].(*string)), true
+	case "Webhook.delivery":
+		if e.ComplexityRoot.Webhook.Delivery == nil {
+			break
+		}
+
+		args, err := ec.field_Webhook_delivery_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Webhook.Delivery(childComplexity, args["id"].(string)), true
 	case "Webhook.enabled":
 		if e.ComplexityRoot.Webhook.Enabled == nil {
 			break
@@ -9556,6 +9586,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WebhookDelivery.DeliveredAt(childComplexity), true
+	case "WebhookDelivery.durationMs":
+		if e.ComplexityRoot.WebhookDelivery.DurationMs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookDelivery.DurationMs(childComplexity), true
 	case "WebhookDelivery.error":
 		if e.ComplexityRoot.WebhookDelivery.Error == nil {
 			break
@@ -9574,12 +9610,36 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WebhookDelivery.ID(childComplexity), true
+	case "WebhookDelivery.kind":
+		if e.ComplexityRoot.WebhookDelivery.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookDelivery.Kind(childComplexity), true
 	case "WebhookDelivery.nextAttemptAt":
 		if e.ComplexityRoot.WebhookDelivery.NextAttemptAt == nil {
 			break
 		}
 
 		return e.ComplexityRoot.WebhookDelivery.NextAttemptAt(childComplexity), true
+	case "WebhookDelivery.payload":
+		if e.ComplexityRoot.WebhookDelivery.Payload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookDelivery.Payload(childComplexity), true
+	case "WebhookDelivery.response":
+		if e.ComplexityRoot.WebhookDelivery.Response == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookDelivery.Response(childComplexity), true
+	case "WebhookDelivery.sessionId":
+		if e.ComplexityRoot.WebhookDelivery.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WebhookDelivery.SessionID(childComplexity), true
 	case "WebhookDelivery.status":
 		if e.ComplexityRoot.WebhookDelivery.Status == nil {
 			break
@@ -11320,17 +11380,29 @@ type Webhook implements Node @auth(requires: WEBHOOKS_MANAGE) {
   createdAt: Time!
   "The deliveries of the last 30 days, newest first."
   deliveries(first: Int = 20, after: Cursor): DeliveryConnection! @goField(forceResolver: true)
+  "One of its deliveries; null when there is none with this id."
+  delivery(id: ID!): WebhookDelivery @goField(forceResolver: true)
 }
 "The delivery of one event to a webhook."
 type WebhookDelivery {
   id: ID!
   eventId: ID!
+  "The kind of the event; null for a test."
+  kind: EventKind
+  "The session that the event is of; null for a test."
+  sessionId: ID
+  "The body of the request."
+  payload: JSON! @goField(forceResolver: true)
   "How many requests were made so far."
   attempts: Int!
   "The HTTP status of the last attempt; null when there was no answer."
   status: Int
   "Why the last attempt failed; null when it succeeded."
   error: String
+  "How long the last attempt took, in milliseconds; null before the first."
+  durationMs: Int64
+  "The beginning of the body of the last answer, at most 1 KiB; null when there was no answer."
+  response: String
   "When the next automatic attempt is due; null for none."
   nextAttemptAt: Time
   "When it was last delivered; null for never."
@@ -11353,6 +11425,8 @@ extend type Mutation {
   updateWebhook(id: ID!, input: UpdateWebhookInput!): WebhookPayload! @auth(requires: WEBHOOKS_MANAGE)
   "Deletes a webhook, and what is pending for it."
   deleteWebhook(id: ID!): DeletePayload! @auth(requires: WEBHOOKS_MANAGE)
+  "Sends a test to a webhook now, once: a delivery of no event, whose kind is TEST in its body and header."
+  testWebhook(id: ID!): WebhookPayload! @auth(requires: WEBHOOKS_MANAGE)
   "Retries a delivery now, with the same ids, even if it was delivered or abandoned."
   replayDelivery(id: ID!): WebhookPayload! @auth(requires: WEBHOOKS_MANAGE)
 }
@@ -13186,6 +13260,8 @@ func (ec *executionContext) childFields_Webhook(ctx context.Context, field graph
 		return ec.fieldContext_Webhook_createdAt(ctx, field)
 	case "deliveries":
 		return ec.fieldContext_Webhook_deliveries(ctx, field)
+	case "delivery":
+		return ec.fieldContext_Webhook_delivery(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Webhook", field.Name)
 }
@@ -13196,12 +13272,22 @@ func (ec *executionContext) childFields_WebhookDelivery(ctx context.Context, fie
 		return ec.fieldContext_WebhookDelivery_id(ctx, field)
 	case "eventId":
 		return ec.fieldContext_WebhookDelivery_eventId(ctx, field)
+	case "kind":
+		return ec.fieldContext_WebhookDelivery_kind(ctx, field)
+	case "sessionId":
+		return ec.fieldContext_WebhookDelivery_sessionId(ctx, field)
+	case "payload":
+		return ec.fieldContext_WebhookDelivery_payload(ctx, field)
 	case "attempts":
 		return ec.fieldContext_WebhookDelivery_attempts(ctx, field)
 	case "status":
 		return ec.fieldContext_WebhookDelivery_status(ctx, field)
 	case "error":
 		return ec.fieldContext_WebhookDelivery_error(ctx, field)
+	case "durationMs":
+		return ec.fieldContext_WebhookDelivery_durationMs(ctx, field)
+	case "response":
+		return ec.fieldContext_WebhookDelivery_response(ctx, field)
 	case "nextAttemptAt":
 		return ec.fieldContext_WebhookDelivery_nextAttemptAt(ctx, field)
 	case "deliveredAt":

@@ -1798,22 +1798,6 @@ type WaitSummary struct {
 	Deadline   *models.Millis `json:"deadline,omitempty"`
 }
 
-// The delivery of one event to a webhook.
-type WebhookDelivery struct {
-	ID      string `json:"id"`
-	EventID string `json:"eventId"`
-	// How many requests were made so far.
-	Attempts int `json:"attempts"`
-	// The HTTP status of the last attempt; null when there was no answer.
-	Status *int `json:"status,omitempty"`
-	// Why the last attempt failed; null when it succeeded.
-	Error *string `json:"error,omitempty"`
-	// When the next automatic attempt is due; null for none.
-	NextAttemptAt *models.Millis `json:"nextAttemptAt,omitempty"`
-	// When it was last delivered; null for never.
-	DeliveredAt *models.Millis `json:"deliveredAt,omitempty"`
-}
-
 // The answer of mutations of webhooks. `secret` signs deliveries, in base64; it is shown once, at creation or rotation.
 type WebhookPayload struct {
 	Webhook    *Webhook     `json:"webhook,omitempty"`

@@ -13,6 +13,23 @@ type Webhook struct {
 	WebhookID models.WebhookID
 }
 
+// WebhookDelivery is the delivery of one event to a webhook.
+type WebhookDelivery struct {
+	ID            string
+	EventID       string
+	Kind          *EventKind
+	SessionID     *string
+	Attempts      int
+	Status        *int
+	Error         *string
+	DurationMs    *int64
+	Response      *string
+	NextAttemptAt *models.Millis
+	DeliveredAt   *models.Millis
+
+	DeliveryID models.DeliveryID
+}
+
 // IsNode marks the type as a Node.
 func (Webhook) IsNode() {}
 

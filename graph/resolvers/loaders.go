@@ -149,6 +149,7 @@ type loaders struct {
 	agentHistory   *firstPages[models.AgentID, catalog.Revision]
 	harnessHistory *firstPages[models.HarnessID, catalog.Revision]
 	deliveries     *firstPages[models.WebhookID, models.WebhookDelivery]
+	bodies         *loader[models.DeliveryID, string]
 	ledgers        *firstPages[models.BudgetID, models.LedgerEntry]
 	prices         *firstPages[models.ModelID, models.ModelPrice]
 }
@@ -200,6 +201,7 @@ func (r *Resolver) newLoaders() *loaders {
 		agentHistory:   newFirstPages(pageOfPrincipal(r.Catalog.NewestOfAgents), ofPrincipal(r.Catalog.CountOfAgents)),
 		harnessHistory: newFirstPages(pageOfPrincipal(r.Catalog.NewestOfHarnesses), ofPrincipal(r.Catalog.CountOfHarnesses)),
 		deliveries:     newFirstPages(pageOfPrincipal(r.Hooks.NewestDeliveries), uncounted[models.WebhookID]),
+		bodies:         newLoader(ofPrincipal(r.Hooks.Bodies)),
 		ledgers:        newFirstPages(pageOfPrincipal(r.Spending.NewestPostings), ofPrincipal(r.Spending.CountPostings)),
 		prices:         newFirstPages(pageOfPrincipal(r.Catalog.PriceHistories), uncounted[models.ModelID]),
 	}
@@ -269,6 +271,7 @@ func (l *loaders) forgetAll() {
 	l.agentHistory.forget()
 	l.harnessHistory.forget()
 	l.deliveries.forget()
+	l.bodies.forget()
 	l.ledgers.forget()
 	l.prices.forget()
 }

@@ -42,6 +42,16 @@ func (r *mutationResolver) DeleteWebhook(ctx context.Context, id string) (*model
 	})
 }
 
+// TestWebhook is the resolver for the testWebhook field.
+func (r *mutationResolver) TestWebhook(ctx context.Context, id string) (*model.WebhookPayload, error) {
+	webhook, err := decodeID[models.WebhookEntity](id, "id")
+	if err != nil {
+		return r.webhookPayload(ctx, nil, nil, err)
+	}
+	row, err := r.Hooks.Test(ctx, auth.FromContext(ctx), webhook)
+	return r.webhookPayload(ctx, row, nil, err)
+}
+
 // ReplayDelivery is the resolver for the replayDelivery field.
 func (r *mutationResolver) ReplayDelivery(ctx context.Context, id string) (*model.WebhookPayload, error) {
 	delivery, err := decodeID[models.DeliveryEntity](id, "id")
@@ -80,10 +90,37 @@ func (r *webhookResolver) Deliveries(ctx context.Context, obj *model.Webhook, fi
 	if err != nil {
 		return nil, err
 	}
-	return connection(rows, w, func(d *models.WebhookDelivery) string { return idCursor(d.ID) }, encodeDelivery, nil), nil
+	return connection(rows, w, func(d *models.WebhookDelivery) string { return idCursor(d.ID) }, r.encodeDelivery(ctx), nil), nil
+}
+
+// Delivery is the resolver for the delivery field.
+func (r *webhookResolver) Delivery(ctx context.Context, obj *model.Webhook, id string) (*model.WebhookDelivery, error) {
+	delivery, err := models.ParseID[models.DeliveryEntity](id)
+	if err != nil {
+		return nil, nil //nolint:nilnil,nilerr // no delivery has such an id
+	}
+	row, err := r.Hooks.Delivery(ctx, auth.FromContext(ctx).OrgID, obj.WebhookID, delivery)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	return r.encodeDelivery(ctx)(row), nil
+}
+
+// Payload is the resolver for the payload field.
+func (r *webhookDeliveryResolver) Payload(ctx context.Context, obj *model.WebhookDelivery) (models.JSON, error) {
+	body, _, err := r.loadersOf(ctx).bodies.load(ctx, obj.DeliveryID)
+	return models.JSON(body), err
 }
 
 // Webhook returns generated.WebhookResolver implementation.
 func (r *Resolver) Webhook() generated.WebhookResolver { return &webhookResolver{r} }
 
-type webhookResolver struct{ *Resolver }
+// WebhookDelivery returns generated.WebhookDeliveryResolver implementation.
+func (r *Resolver) WebhookDelivery() generated.WebhookDeliveryResolver {
+	return &webhookDeliveryResolver{r}
+}
+
+type (
+	webhookResolver         struct{ *Resolver }
+	webhookDeliveryResolver struct{ *Resolver }
+)

@@ -50,14 +50,18 @@ type WebhookDelivery struct {
 	ID        DeliveryID `gorm:"primaryKey"`
 	WebhookID WebhookID
 	EventID   EventID
+	// SessionID is the id of the webhook itself for a test, which is of no session.
 	SessionID SessionID
 	Kind      EventKind
 	// Body is what is sent, byte for byte.
 	Body     string
 	Attempts int
-	// Status and Error are those of the last attempt; no status when there was no answer.
-	Status *int
-	Error  *string
+	// Status, Error, DurationMs and Response are those of the last attempt; no status and no response when there was no answer. The response is
+	// the beginning of the answer's body.
+	Status     *int
+	Error      *string
+	DurationMs *int64
+	Response   *string
 	// NextAttemptAt is nil when none is to come.
 	NextAttemptAt *Millis
 	// DeliveredAt is when it was last answered by success; nil for never.

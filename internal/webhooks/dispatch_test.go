@@ -22,6 +22,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/webhooks"
 )
 
@@ -737,13 +738,13 @@ func TestAReplayInTheMiddle(t *testing.T) {
 	})
 }
 
-// What a delivery tells is the event, and no more than that: a long answer of a receiver is neither read nor kept.
+// Of a long answer of a receiver the beginning is kept, and the rest isn't even read.
 func TestALongAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		n := w.tenant()
 		r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 			for range 1000 {
-				if _, err := w.Write(bytes.Repeat([]byte("x"), 10_000)); err != nil {
+				if _, err := w.Write(bytes.Repeat([]byte("ä\x00\xff"), 10_000)); err != nil {
 					return
 				}
 			}
@@ -752,8 +753,51 @@ func TestALongAnswer(t *testing.T) {
 		n.happens(titled("a"))
 		w.run(w.dispatcher(nil))
 		del := n.deliveries(row)[0]
-		if kept := fmt.Sprintf("%+v", del); del.DeliveredAt == nil || del.Error != nil || strings.Contains(kept, "xxx") {
-			t.Errorf("kept is %s", kept)
+		if del.DeliveredAt == nil || del.Error != nil || len(*del.Response) > 1<<10+len("…") || !strings.HasPrefix(*del.Response, "ä") ||
+			!text.Storable(*del.Response) {
+			t.Errorf("kept is %+v", del)
+		}
+	})
+}
+
+// A test is sent once, whatever comes of it, and says how it went.
+func TestATest(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		n, d := w.tenant(), w.dispatcher(nil)
+		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request, _ int) {
+			w.clock.Advance(70 * time.Millisecond)
+			http.Error(rw, "unknown kind", http.StatusBadRequest)
+		})
+		row, secret := n.webhook(r.URL)
+		if _, err := w.Test(t.Context(), n.by, row.ID); err != nil {
+			t.Fatal(err)
+		}
+		w.run(d)
+		w.clock.Advance(30 * 24 * time.Hour)
+		w.run(d)
+		all, del := r.all(), n.deliveries(row)[0]
+		if len(all) != 1 || all[0].Kind != "TEST" || !verify(secret, all[0].Body, all[0].Signature, start) {
+			t.Fatalf("the receiver got %+v", all)
+		}
+		if !strings.Contains(all[0].Body, `"kind":"TEST"`) || !strings.Contains(all[0].Body, `"sessionId":null,"turnId":null`) {
+			t.Errorf("the body is %s", all[0].Body)
+		}
+		if *del.Status != 400 || *del.Response != "unknown kind\n" || *del.DurationMs != 70 || del.NextAttemptAt != nil || del.Attempts != 1 {
+			t.Errorf("kept is %+v", del)
+		}
+		bodies, err := w.Bodies(t.Context(), n.by.OrgID, []models.DeliveryID{del.ID})
+		if err != nil || bodies[del.ID] != all[0].Body {
+			t.Errorf("the body is told as %v, %v", bodies, err)
+		}
+		if got := n.reload(row); !got.Enabled {
+			t.Error("a test that failed has disabled the webhook")
+		}
+		off := false
+		if _, _, err := w.Update(t.Context(), n.by, row.ID, webhooks.Change{Enabled: &off}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Test(t.Context(), n.by, row.ID); !fault.Is(err, fault.Conflict) {
+			t.Errorf("a test of one that is disabled: %v", err)
 		}
 	})
 }

@@ -30,7 +30,7 @@ type envelope struct {
 	EventID    models.EventID    `json:"eventId"`
 	Kind       models.EventKind  `json:"kind"`
 	OrgID      models.OrgID      `json:"orgId"`
-	SessionID  models.SessionID  `json:"sessionId"`
+	SessionID  *models.SessionID `json:"sessionId"`
 	TurnID     *models.TurnID    `json:"turnId"`
 	Position   int64             `json:"position"`
 	OccurredAt string            `json:"occurredAt"`
@@ -122,10 +122,14 @@ func delivery(h *models.Webhook, e *models.Event, now models.Millis) (models.Web
 		OrgID: h.OrgID, ID: models.NewID[models.DeliveryEntity](), WebhookID: h.ID, EventID: e.ID, SessionID: e.SessionID, Kind: e.Kind,
 		NextAttemptAt: &now, CreatedAt: now,
 	}
-	body, err := json.Marshal(envelope{
-		ID: row.ID, EventID: e.ID, Kind: e.Kind, OrgID: e.OrgID, SessionID: e.SessionID, TurnID: e.TurnID, Position: *e.FeedPosition,
+	sent := envelope{
+		ID: row.ID, EventID: e.ID, Kind: e.Kind, OrgID: h.OrgID, TurnID: e.TurnID,
 		OccurredAt: e.OccurredAt.Time().Format("2006-01-02T15:04:05.000Z"), Data: e.Data,
-	})
+	}
+	if e.FeedPosition != nil { // a test has neither session nor position
+		sent.SessionID, sent.Position = &e.SessionID, *e.FeedPosition
+	}
+	body, err := json.Marshal(sent)
 	if err != nil {
 		return row, fmt.Errorf("write event %s as JSON: %w", e.ID, err)
 	}

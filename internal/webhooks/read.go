@@ -43,7 +43,7 @@ func (s *Service) Deliveries(
 }
 
 // deliveryColumns are those that lists show: all but the body.
-const deliveryColumns = "org_id, id, webhook_id, event_id, session_id, kind, attempts, status, error, next_attempt_at, delivered_at, created_at"
+const deliveryColumns = "org_id, id, webhook_id, event_id, session_id, kind, attempts, status, error, duration_ms, response, next_attempt_at, delivered_at, created_at"
 
 // NewestDeliveries returns the newest deliveries of several webhooks, up to limit of each, in one statement.
 func (s *Service) NewestDeliveries(
@@ -51,6 +51,24 @@ func (s *Service) NewestDeliveries(
 ) (map[models.WebhookID][]models.WebhookDelivery, error) {
 	which := store.Owned{Table: "webhook_deliveries", Columns: deliveryColumns, Owner: "webhook_id", Order: "id DESC", Limit: limit}
 	return store.ListOf(ctx, s.db, org, webhooks, which, func(d *models.WebhookDelivery) models.WebhookID { return d.WebhookID })
+}
+
+// Delivery returns a delivery of a webhook, without its body; nil when there is none.
+func (s *Service) Delivery(ctx context.Context, org models.OrgID, webhook models.WebhookID, id models.DeliveryID) (*models.WebhookDelivery, error) {
+	return findDelivery(s.db.Read(ctx, org).Where("webhook_id = ?", webhook), org, id)
+}
+
+// Bodies returns what is sent in deliveries.
+func (s *Service) Bodies(ctx context.Context, org models.OrgID, ids []models.DeliveryID) (map[models.DeliveryID]string, error) {
+	var list []models.WebhookDelivery
+	if err := store.Of(s.db.Read(ctx, org), org).Select("id", "body").Where("id IN ?", ids).Find(&list).Error; err != nil {
+		return nil, fmt.Errorf("read the bodies of %d deliveries: %w", len(ids), err)
+	}
+	found := make(map[models.DeliveryID]string, len(list))
+	for i := range list {
+		found[list[i].ID] = list[i].Body
+	}
+	return found, nil
 }
 
 // live limits a statement to the webhooks of an organization that weren't deleted.

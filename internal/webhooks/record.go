@@ -78,15 +78,17 @@ func (d *Dispatcher) record(ctx context.Context, sent *models.WebhookDelivery, o
 	return goes, nil
 }
 
-// after returns what changes of a delivery with an attempt. One that failed is tried again by itself, up to MaxAttempts times; one that was
-// delivered before isn't, and neither is one that the receiver wants no more. What was asked for while the attempt was under way stays.
+// after returns what changes of a delivery with an attempt. One that failed is tried again by itself, up to MaxAttempts times; a
+// test isn't, nor is one that was delivered before or that the receiver wants no more. What was asked for while the attempt was under way stays.
 func (d *Dispatcher) after(sent, row *models.WebhookDelivery, out outcome, now models.Millis) map[string]any {
-	changes := map[string]any{"attempts": row.Attempts + 1, "status": out.status, "error": nil}
+	changes := map[string]any{
+		"attempts": row.Attempts + 1, "status": out.status, "error": nil, "duration_ms": out.took.Milliseconds(), "response": out.response,
+	}
 	var next *models.Millis
 	switch {
 	case out.problem == "":
 		changes["delivered_at"] = now
-	case row.DeliveredAt == nil && row.Attempts+1 < MaxAttempts && !out.gone:
+	case row.DeliveredAt == nil && row.Attempts+1 < MaxAttempts && row.Kind != KindTest && !out.gone:
 		next = millis(now, nextPause(row.Attempts+1, d.cfg.Chance(), out.wait)).Ptr()
 	}
 	if out.problem != "" {

@@ -20,6 +20,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/hooks"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
 
@@ -34,8 +35,10 @@ const (
 	roundDeliveries = 64
 	roundAtOnce     = 8
 	roundTime       = 20 * time.Second
-	// maxAnswer is how much of an answer is read, so that its connection can be used again. Nothing of it is kept.
+	// maxAnswer is how much of an answer is read, so that its connection can be used again.
 	maxAnswer = 64 << 10
+	// maxResponse is how much of an answer is kept, in bytes.
+	maxResponse = 1 << 10
 	// maxError is the length of what is kept of why an attempt failed, in bytes.
 	maxError = 500
 	// releaseTime is how long it may take to give a webhook back when the process ends.
@@ -130,7 +133,9 @@ func (r *round) lane(ctx context.Context, list []*models.WebhookDelivery) error 
 		if r.stopped.Load() || ctx.Err() != nil || !r.d.cfg.Clock.Now().Before(r.end) {
 			return ctx.Err() //nolint:wrapcheck // nil, or the end of the process
 		}
+		from := r.d.cfg.Clock.Now()
 		out := r.d.attempt(ctx, r.hook, del, r.signing)
+		out.took = r.d.cfg.Clock.Now().Sub(from)
 		if ctx.Err() != nil {
 			// It is not known what became of the attempt, nor is it to be held against the receiver.
 			return ctx.Err() //nolint:wrapcheck // as above
@@ -146,8 +151,10 @@ func (r *round) lane(ctx context.Context, list []*models.WebhookDelivery) error 
 
 // outcome is what became of an attempt.
 type outcome struct {
-	// status is nil when there was no answer.
-	status *int
+	// status and response are nil when there was no answer.
+	status   *int
+	response *string
+	took     time.Duration
 	// problem says why the attempt failed; empty when it succeeded.
 	problem string
 	// wait is how long the receiver asks us to wait.
@@ -175,8 +182,8 @@ func (d *Dispatcher) attempt(ctx context.Context, hook *models.Webhook, del *mod
 		return outcome{problem: d.unreachable(limited, hook, err)}
 	}
 	defer func() { _ = resp.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer)
-	out := outcome{status: &resp.StatusCode}
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	out := outcome{status: &resp.StatusCode, response: new(tools.Shorten(text.Clean(string(said)), maxResponse))}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		out.problem = fmt.Sprintf("the receiver answered with the status %d", resp.StatusCode)
 		out.wait, out.gone = retryAfter(resp.Header, now), resp.StatusCode == http.StatusGone

@@ -203,6 +203,39 @@ func (s *Service) Delete(ctx context.Context, by *auth.Principal, id models.Webh
 	})
 }
 
+// KindTest is the kind of a delivery that Test has made.
+const KindTest models.EventKind = "TEST"
+
+// Test sends a delivery that is of no event, once and as soon as possible, and returns the webhook.
+func (s *Service) Test(ctx context.Context, by *auth.Principal, id models.WebhookID) (*models.Webhook, error) {
+	var row models.Webhook
+	err := s.db.Write(ctx, by.OrgID, func(tx *gorm.DB) error {
+		var err error
+		if row, err = lockEnabled(tx, by.OrgID, id); err != nil {
+			return err
+		}
+		now := clock.Millis(s.clock)
+		del, err := delivery(&row, &models.Event{
+			ID: models.NewID[models.EventEntity](), SessionID: models.SessionID(id), Kind: KindTest, OccurredAt: now,
+			Data: models.JSON(`{"message":"This is a test."}`),
+		}, now)
+		if err != nil {
+			return err
+		}
+		if err := tx.Create(&del).Error; err != nil {
+			return fmt.Errorf("test webhook %s: %w", id, err)
+		}
+		if err := sendNow(tx, &row, now); err != nil {
+			return err
+		}
+		return audit.RecordBy(ctx, tx, now, by, "webhook.tested", id.String(), map[string]any{"deliveryId": del.ID})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &row, nil
+}
+
 // Replay makes another attempt of a delivery, also of one that has succeeded or was given up, as soon as possible, and returns its webhook.
 // It succeeds for a delivery whose attempt is to come already, which then comes now.
 func (s *Service) Replay(ctx context.Context, by *auth.Principal, id models.DeliveryID) (*models.Webhook, error) {
@@ -217,13 +250,10 @@ func (s *Service) Replay(ctx context.Context, by *auth.Principal, id models.Deli
 		if found == nil {
 			return missing
 		}
-		if row, err = lockWebhook(tx, by.OrgID, found.WebhookID); fault.Is(err, fault.NotFound) {
+		if row, err = lockEnabled(tx, by.OrgID, found.WebhookID); fault.Is(err, fault.NotFound) {
 			return missing
 		} else if err != nil {
 			return err
-		}
-		if !row.Enabled {
-			return fault.New(fault.Conflict, "The webhook %s is disabled. Enable it first.", row.ID).At("id")
 		}
 		now := clock.Millis(s.clock)
 		res := store.Of(tx.Model(&models.WebhookDelivery{}), by.OrgID).Where("id = ?", id).Update("next_attempt_at", now)
@@ -233,11 +263,8 @@ func (s *Service) Replay(ctx context.Context, by *auth.Principal, id models.Deli
 		if res.RowsAffected == 0 {
 			return missing
 		}
-		if row.DueAt == nil || *row.DueAt > now {
-			row.DueAt = &now
-			if err := store.OneRow(store.Of(tx.Model(&models.Webhook{}), by.OrgID).Where("id = ?", row.ID).Update("due_at", now)); err != nil {
-				return fmt.Errorf("replay %s: %w", id, err)
-			}
+		if err := sendNow(tx, &row, now); err != nil {
+			return err
 		}
 		return audit.RecordBy(ctx, tx, now, by, "webhook.delivery.replayed", id.String(), map[string]any{
 			"webhookId": row.ID, "kind": found.Kind, "attempts": found.Attempts,
@@ -247,6 +274,27 @@ func (s *Service) Replay(ctx context.Context, by *auth.Principal, id models.Deli
 		return nil, err
 	}
 	return &row, nil
+}
+
+// lockEnabled is lockWebhook for one that must be enabled.
+func lockEnabled(tx *gorm.DB, org models.OrgID, id models.WebhookID) (models.Webhook, error) {
+	row, err := lockWebhook(tx, org, id)
+	if err == nil && !row.Enabled {
+		err = fault.New(fault.Conflict, "The webhook %s is disabled. Enable it first.", id).At("id")
+	}
+	return row, err
+}
+
+// sendNow has a webhook, which must be locked, send what is due.
+func sendNow(tx *gorm.DB, row *models.Webhook, now models.Millis) error {
+	if row.DueAt != nil && *row.DueAt <= now {
+		return nil
+	}
+	row.DueAt = &now
+	if err := store.OneRow(store.Of(tx.Model(&models.Webhook{}), row.OrgID).Where("id = ?", row.ID).Update("due_at", now)); err != nil {
+		return fmt.Errorf("send what is due of webhook %s: %w", row.ID, err)
+	}
+	return nil
 }
 
 // newSecret creates a secret for a webhook, and returns it.

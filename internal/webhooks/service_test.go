@@ -177,7 +177,8 @@ func TestWebhooksOfOthers(t *testing.T) {
 			_, _, update := w.Update(ctx, mine.by, hook, webhooks.Change{Enabled: &off})
 			_, replay := w.Replay(ctx, mine.by, del)
 			_, read := w.Webhook(ctx, mine.by.OrgID, hook)
-			return []error{update, w.Delete(ctx, mine.by, hook), replay, read}
+			_, test := w.Test(ctx, mine.by, hook)
+			return []error{update, w.Delete(ctx, mine.by, hook), replay, read, test}
 		}
 		unknown, none := models.NewID[models.WebhookEntity](), models.NewID[models.DeliveryEntity]()
 		foreign, missing := tries(row.ID, delivery.ID), tries(unknown, none)
@@ -190,6 +191,12 @@ func TestWebhooksOfOthers(t *testing.T) {
 		}
 		if list, err := w.Deliveries(ctx, mine.by.OrgID, row.ID, nil, 10); err != nil || len(list) > 0 {
 			t.Errorf("I see %v, %v", list, err)
+		}
+		if del, err := w.Delivery(ctx, mine.by.OrgID, row.ID, delivery.ID); err != nil || del != nil {
+			t.Errorf("I see %v, %v", del, err)
+		}
+		if bodies, err := w.Bodies(ctx, mine.by.OrgID, []models.DeliveryID{delivery.ID}); err != nil || len(bodies) > 0 {
+			t.Errorf("I see %v, %v", bodies, err)
 		}
 		found, err := w.NewestDeliveries(ctx, mine.by.OrgID, []models.WebhookID{row.ID}, 10)
 		if err != nil || len(found[row.ID]) > 0 {

@@ -51,9 +51,21 @@ test("a webhook is created, hears of a turn, is repeated, rotated, disabled and 
     expect(JSON.parse(first.body).kind).toBe("TURN_COMPLETED");
     expect(isSignedWith(secret, first)).toBe(true);
 
+    // A test comes at once, and shows what was sent and answered.
+    await page.goto(address);
+    await row.getByRole("button", { name: "Send test" }).click();
+    const tested = row.locator("[data-delivery]").filter({ hasText: "TEST" });
+    await expect(tested).toContainText(/answered in/);
+    await tested.getByRole("button", { name: /^Details of/ }).click();
+    await expect(tested.getByRole("region", { name: "Request body" })).toContainText(
+      "This is a test.",
+    );
+    await expect(tested.getByRole("region", { name: "Response body" })).toContainText("Empty.");
+    expect(JSON.parse(receiver.heard.pop()?.body ?? "{}").kind).toBe("TEST");
+
     // What stands in the address is what a visit shows.
     await page.goto(address);
-    const delivery = row.locator("[data-delivery]");
+    const delivery = row.locator("[data-delivery]").filter({ hasText: "TURN_COMPLETED" });
     await expect(async () => {
       await row.getByRole("button", { name: "Refresh" }).click();
       await expect(delivery).toContainText("HTTP 204", { timeout: 1000 });

@@ -111,5 +111,6 @@ export const KNOWN_ACTIONS = [
   "webhook.deleted",
   "webhook.delivery.replayed",
   "webhook.disabled",
+  "webhook.tested",
   "webhook.updated",
 ] as const;

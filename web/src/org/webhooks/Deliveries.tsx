@@ -1,4 +1,4 @@
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { useAction } from "@/api/useAction";
 import { usePages } from "@/api/usePages";
 import {
@@ -9,10 +9,11 @@ import {
 } from "@/gql/graphql";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
-import { formatDateTime } from "@/ui/format";
+import { formatDateTime, formatDuration } from "@/ui/format";
 import { ListBody } from "@/ui/ListBody";
 import { Problems } from "@/ui/Problems";
 import { RelativeTime } from "@/ui/Time";
+import { DeliveryDetails } from "./DeliveryDetails";
 import { deliveryState, isDueSoon } from "./delivery";
 
 interface DeliveriesProps {
@@ -49,7 +50,13 @@ export function Deliveries({ webhookId, enabled }: DeliveriesProps) {
       >
         <ol aria-label="Deliveries" className="card divide-y divide-line overflow-hidden">
           {nodes.map((each) => (
-            <DeliveryItem key={each.id} delivery={each} enabled={enabled} onReplayed={reload} />
+            <DeliveryItem
+              key={each.id}
+              webhookId={webhookId}
+              delivery={each}
+              enabled={enabled}
+              onReplayed={reload}
+            />
           ))}
         </ol>
       </ListBody>
@@ -63,14 +70,17 @@ export function Deliveries({ webhookId, enabled }: DeliveriesProps) {
 }
 
 interface DeliveryItemProps {
+  webhookId: string;
   delivery: DeliveryRowFragment;
   enabled: boolean;
   onReplayed: () => void;
 }
 
-function DeliveryItem({ delivery, enabled, onReplayed }: DeliveryItemProps) {
-  const { id, eventId, attempts, status, error, nextAttemptAt, deliveredAt } = delivery;
+function DeliveryItem({ webhookId, delivery, enabled, onReplayed }: DeliveryItemProps) {
+  const { id, eventId, kind, attempts, status, error, durationMs, nextAttemptAt, deliveredAt } =
+    delivery;
   const replay = useAction(ReplayDeliveryDocument);
+  const [open, setOpen] = useState(false);
   const { words, tone } = deliveryState(delivery);
   return (
     <li data-delivery={id} className="flex flex-wrap items-start gap-x-4 gap-y-1 px-3 py-2">
@@ -78,11 +88,12 @@ function DeliveryItem({ delivery, enabled, onReplayed }: DeliveryItemProps) {
         <p className="flex flex-wrap items-center gap-x-2 gap-y-0.5">
           <Badge tone={tone}>{words}</Badge>
           {status !== null && <span className="tabular-nums">HTTP {status}</span>}
-          <span className="font-mono text-2xs wrap-anywhere text-ink-3">{eventId}</span>
+          <span className="font-mono text-2xs">{kind ?? "TEST"}</span>
         </p>
         {error !== null && <p className="wrap-anywhere text-bad">{error}</p>}
         <p className="text-xs text-ink-3">
           {attempts === 1 ? "1 attempt" : `${attempts} attempts`}
+          {durationMs !== null && ` · answered in ${formatDuration(durationMs)}`}
           {deliveredAt !== null && (
             <>
               {" "}
@@ -96,6 +107,14 @@ function DeliveryItem({ delivery, enabled, onReplayed }: DeliveryItemProps) {
         </p>
         <Problems of={replay} />
       </div>
+      <Button
+        look="ghost"
+        aria-expanded={open}
+        aria-label={`Details of ${eventId}`}
+        onClick={() => setOpen(!open)}
+      >
+        Details
+      </Button>
       {enabled && (
         <Button
           look="ghost"
@@ -108,6 +127,7 @@ function DeliveryItem({ delivery, enabled, onReplayed }: DeliveryItemProps) {
           Send again
         </Button>
       )}
+      {open && <DeliveryDetails webhookId={webhookId} delivery={delivery} />}
     </li>
   );
 }

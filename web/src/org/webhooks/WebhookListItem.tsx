@@ -1,7 +1,7 @@
 import { ChevronRight } from "lucide-react";
 import { useId } from "react";
 import { useAction } from "@/api/useAction";
-import { UpdateWebhookDocument, type WebhookRowFragment } from "@/gql/graphql";
+import { TestWebhookDocument, UpdateWebhookDocument, type WebhookRowFragment } from "@/gql/graphql";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
 import { classes } from "@/ui/classes";
@@ -25,6 +25,7 @@ interface WebhookListItemProps {
 export function WebhookListItem({ webhook, open, onOpen, onAct }: WebhookListItemProps) {
   const { id, url, kinds, enabled, createdAt } = webhook;
   const update = useAction(UpdateWebhookDocument);
+  const test = useAction(TestWebhookDocument);
   const region = useId();
   return (
     <li data-webhook={url} className="border-b border-line px-4 py-3 text-sm sm:px-6">
@@ -48,6 +49,17 @@ export function WebhookListItem({ webhook, open, onOpen, onAct }: WebhookListIte
           </ul>
         </div>
         <div className="-mx-1 flex flex-wrap gap-1">
+          {enabled && (
+            <Button
+              look="ghost"
+              disabled={test.busy}
+              onClick={async () => {
+                if (await test.run({ id })) onOpen(true);
+              }}
+            >
+              Send test
+            </Button>
+          )}
           <Button
             look="ghost"
             disabled={update.busy}
@@ -66,11 +78,10 @@ export function WebhookListItem({ webhook, open, onOpen, onAct }: WebhookListIte
           </Button>
         </div>
       </div>
-      {(update.failure !== null || update.refusals.length > 0) && (
-        <div className="mt-2 space-y-2">
-          <Problems of={update} />
-        </div>
-      )}
+      <div className="mt-2 space-y-2 empty:hidden">
+        <Problems of={update} />
+        <Problems of={test} />
+      </div>
       {!enabled && <DisabledNote id={id} />}
       <Button
         look="ghost"
