@@ -212,7 +212,7 @@ func setup(t *testing.T, change ...func(*Config)) *bench {
 	}
 	b.server = server
 	listener := httptest.NewUnstartedServer(server.Handler())
-	listener.Config.ConnContext = server.http.ConnContext
+	listener.Config.ConnContext, listener.Config.Protocols, listener.Config.HTTP2 = server.http.ConnContext, server.http.Protocols, server.http.HTTP2
 	listener.Start()
 	b.url = listener.URL
 	t.Cleanup(func() {

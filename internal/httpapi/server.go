@@ -130,6 +130,13 @@ func New(cfg Config, deps Dependencies) (*Server, error) {
 		return nil, err
 	}
 	s.http = &http.Server{
+		Protocols: protocols(),
+		HTTP2: &http.HTTP2Config{
+			// What has come and nobody has read is memory that nobody counts.
+			MaxReceiveBufferPerStream: receiveBuffer, MaxReceiveBufferPerConnection: 4 * receiveBuffer,
+			// The deadlines of answers end streams; a connection that takes nothing at all goes with all of them.
+			WriteByteTimeout: cfg.AnswerTimeout,
+		},
 		Handler:           s.handler,
 		ReadHeaderTimeout: cfg.ReadHeaderTimeout,
 		IdleTimeout:       cfg.IdleTimeout,
@@ -139,6 +146,18 @@ func New(cfg Config, deps Dependencies) (*Server, error) {
 		ErrorLog:          slog.NewLogLogger(deps.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil
+}
+
+// receiveBuffer is how much of a request HTTP/2 takes ahead of its handler.
+const receiveBuffer = 64 << 10
+
+// protocols are those of a server whose TLS ends at a proxy: many answers at once over one connection of the proxy, and the WebSockets of
+// HTTP/1.
+func protocols() *http.Protocols {
+	var p http.Protocols
+	p.SetHTTP1(true)
+	p.SetUnencryptedHTTP2(true)
+	return &p
 }
 
 func (s *Server) routes() (http.Handler, error) {
