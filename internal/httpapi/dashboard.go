@@ -66,14 +66,7 @@ func (d *dashboard) serve(w http.ResponseWriter, r *http.Request, name string) b
 		return false
 	}
 	h := w.Header()
-	source := name
-	if _, err := fs.Stat(d.files, name+".gz"); err == nil {
-		h.Add("Vary", "Accept-Encoding")
-		if acceptsGzip(r.Header.Get("Accept-Encoding")) {
-			source = name + ".gz"
-			h.Set("Content-Encoding", "gzip")
-		}
-	}
+	source := d.compressed(h, name, r.Header.Get("Accept-Encoding"))
 	content, err := fs.ReadFile(d.files, source)
 	if err != nil {
 		return false
@@ -103,12 +96,39 @@ func (d *dashboard) etag(name string, content []byte) string {
 	return tag
 }
 
-func acceptsGzip(header string) bool {
-	for _, part := range strings.Split(header, ",") {
-		coding, params, _ := strings.Cut(part, ";")
-		if coding = strings.TrimSpace(coding); coding == "gzip" || coding == "*" {
-			return quality(strings.TrimPrefix(strings.TrimSpace(params), "q=")) > 0
+// codings are those in which files of the build may lie beside them, smallest first.
+var codings = []struct{ name, suffix string }{{"br", ".br"}, {"gzip", ".gz"}}
+
+// compressed returns the smallest file with that content that the client takes, and says in the headers what it is.
+func (d *dashboard) compressed(h http.Header, name, accept string) string {
+	source, varies := name, false
+	for _, coding := range codings {
+		if _, err := fs.Stat(d.files, name+coding.suffix); err != nil {
+			continue
+		}
+		varies = true
+		if source == name && acceptsCoding(accept, coding.name) {
+			source = name + coding.suffix
+			h.Set("Content-Encoding", coding.name)
 		}
 	}
-	return false
+	if varies {
+		h.Add("Vary", "Accept-Encoding")
+	}
+	return source
+}
+
+// acceptsCoding reads an Accept-Encoding header. What it says of a coding counts more than what it says of all others.
+func acceptsCoding(header, coding string) bool {
+	others := false
+	for part := range strings.SplitSeq(header, ",") {
+		name, params, _ := strings.Cut(part, ";")
+		name = strings.TrimSpace(name)
+		accepted := quality(strings.TrimPrefix(strings.TrimSpace(params), "q=")) > 0
+		if strings.EqualFold(name, coding) {
+			return accepted
+		}
+		others = others || name == "*" && accepted
+	}
+	return others
 }

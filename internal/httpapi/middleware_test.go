@@ -167,10 +167,14 @@ func TestDashboard(t *testing.T) {
 		".keep":                {},
 		".vite/manifest.json":  {Data: []byte("{}")},
 		"assets/app-abc.js":    {Data: []byte("script")},
-		"assets/app-abc.js.gz": {Data: []byte("compressed")},
+		"assets/app-abc.js.gz": {Data: []byte("gzipped")},
+		"assets/app-abc.js.br": {Data: []byte("brotli")},
+		"assets/old-abc.js":    {Data: []byte("old")},
+		"assets/old-abc.js.gz": {Data: []byte("old gzipped")},
 	}}
 	page := with("Accept", "text/html,*/*")
-	gzip := with("Accept-Encoding", "br, gzip")
+	const forever = "public, max-age=31536000, immutable"
+	accepting := func(codings string) func(*http.Request) { return with("Accept-Encoding", codings) }
 	for _, c := range []struct {
 		method, path string
 		change       func(*http.Request)
@@ -182,9 +186,14 @@ func TestDashboard(t *testing.T) {
 		{"GET", "/agents/a.b", page, 200, "<!doctype html>", "no-cache"},
 		{"HEAD", "/", page, 200, "", "no-cache"},
 		{"GET", "/favicon.svg", nil2, 200, "<svg/>", "no-cache"},
-		{"GET", "/assets/app-abc.js", nil2, 200, "script", "public, max-age=31536000, immutable"},
-		{"GET", "/assets/app-abc.js", gzip, 200, "compressed", "public, max-age=31536000, immutable"},
-		{"GET", "/assets/app-abc.js", with("Accept-Encoding", "gzip;q=0"), 200, "script", "public, max-age=31536000, immutable"},
+		{"GET", "/assets/app-abc.js", nil2, 200, "script", forever},
+		{"GET", "/assets/app-abc.js", accepting("gzip, deflate, br, zstd"), 200, "brotli", forever},
+		{"GET", "/assets/app-abc.js", accepting("gzip, deflate"), 200, "gzipped", forever},
+		{"GET", "/assets/app-abc.js", accepting("br;q=0, *"), 200, "gzipped", forever},
+		{"GET", "/assets/app-abc.js", accepting("*"), 200, "brotli", forever},
+		{"GET", "/assets/app-abc.js", accepting("*;q=0, GZIP;q=0.5"), 200, "gzipped", forever},
+		{"GET", "/assets/app-abc.js", accepting("gzip;q=0"), 200, "script", forever},
+		{"GET", "/assets/old-abc.js", accepting("gzip, br"), 200, "old gzipped", forever},
 		{"GET", "/assets/app-old.js", nil2, 404, "404 page not found\n", ""},
 		{"GET", "/assets/app-old", page, 404, "404 page not found\n", ""},
 		{"GET", "/missing.png", nil2, 404, "404 page not found\n", ""},
