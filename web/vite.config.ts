@@ -14,6 +14,25 @@ export default defineConfig({
     assetsInlineLimit: 0,
     // Read by scripts/size.mjs to tell the first load from what comes later.
     manifest: true,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: "vendor", tags: ["$initial"], test: /node_modules/, priority: 3 },
+            { name: "first", tags: ["$initial"], priority: 2 },
+            // What the start page needs, most of which other pages need as well, and what follows the organization on all of them.
+            { name: "common", test: /src\/(home\/HomePage|shell\/WaitWatch)\.tsx/, priority: 1 },
+            // Left to itself, each icon that two pages share would be a file.
+            {
+              name: "shared",
+              minShareCount: 2,
+              entriesAware: true,
+              entriesAwareMergeThreshold: 5_000,
+            },
+          ],
+        },
+      },
+    },
   },
   server: {
     proxy: {
