@@ -85,12 +85,13 @@ func (r *webhookResolver) Deliveries(ctx context.Context, obj *model.Webhook, fi
 	if w.After != nil {
 		rows, err = r.Hooks.Deliveries(ctx, auth.FromContext(ctx).OrgID, obj.WebhookID, w.After, w.Limit+1)
 	} else {
-		rows, _, err = r.loadersOf(ctx).deliveries.page(w.Limit+1, func(*models.WebhookDelivery) {}).load(ctx, obj.WebhookID)
+		l := r.loadersOf(ctx)
+		rows, _, err = l.deliveries.page(w.Limit+1, func(d *models.WebhookDelivery) { l.bodies.expect(&d.ID) }).load(ctx, obj.WebhookID)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return connection(rows, w, func(d *models.WebhookDelivery) string { return idCursor(d.ID) }, r.encodeDelivery(ctx), nil), nil
+	return connection(rows, w, func(d *models.WebhookDelivery) string { return idCursor(d.ID) }, encodeDelivery, nil), nil
 }
 
 // Delivery is the resolver for the delivery field.
@@ -103,7 +104,7 @@ func (r *webhookResolver) Delivery(ctx context.Context, obj *model.Webhook, id s
 	if err != nil || row == nil {
 		return nil, err
 	}
-	return r.encodeDelivery(ctx)(row), nil
+	return encodeDelivery(row), nil
 }
 
 // Payload is the resolver for the payload field.

@@ -43,19 +43,15 @@ func (r *Resolver) webhookPayload(ctx context.Context, row *models.Webhook, secr
 	})
 }
 
-func (r *Resolver) encodeDelivery(ctx context.Context) func(d *models.WebhookDelivery) *model.WebhookDelivery {
-	l := r.loadersOf(ctx)
-	return func(d *models.WebhookDelivery) *model.WebhookDelivery {
-		l.bodies.expect(&d.ID)
-		out := &model.WebhookDelivery{
-			ID: d.ID.String(), EventID: d.EventID.String(), Attempts: d.Attempts, Status: d.Status, Error: d.Error, DurationMs: d.DurationMs,
-			Response: d.Response, NextAttemptAt: d.NextAttemptAt, DeliveredAt: d.DeliveredAt, DeliveryID: d.ID,
-		}
-		if kind := model.EventKind(d.Kind); d.Kind != webhooks.KindTest && kind.IsValid() {
-			out.Kind, out.SessionID = &kind, new(d.SessionID.String())
-		}
-		return out
+func encodeDelivery(d *models.WebhookDelivery) *model.WebhookDelivery {
+	out := &model.WebhookDelivery{
+		ID: d.ID.String(), EventID: d.EventID.String(), Attempts: d.Attempts, Status: d.Status, Error: d.Error, DurationMs: d.DurationMs,
+		Response: d.Response, NextAttemptAt: d.NextAttemptAt, DeliveredAt: d.DeliveredAt, DeliveryID: d.ID,
 	}
+	if kind := model.EventKind(d.Kind); d.Kind != webhooks.KindTest && kind.IsValid() {
+		out.Kind, out.SessionID = &kind, new(d.SessionID.String())
+	}
+	return out
 }
 
 // uncounted is for lists without a totalCount.
