@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import {
   agentMessages,
   createAgent,
@@ -51,6 +52,43 @@ test("a session is started from the list, and its agent uses tools", { tag: "@sm
 
   await page.getByRole("link", { name: "Config" }).click();
   await expect(page.getByText("You are a helper.")).toBeVisible();
+});
+
+test("messages are copied, long ones cut short, and the session is saved as a file", async ({
+  page,
+  context,
+}) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await signIn(page);
+  await openNewSession(page, await createAgent(page, "sim-echo"), "Kept");
+  const code = "```js\nconst answer = 42;\n```";
+  await send(page, code);
+  await expect(turnSummary(page)).toBeVisible();
+  await expect(agentMessages(page).locator(".hljs-keyword")).toHaveText("const");
+  const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+  await agentMessages(page).getByRole("button", { name: "Copy code" }).click();
+  expect((await clipboard()).trim()).toBe("const answer = 42;");
+  await userMessages(page).getByRole("button", { name: "Copy message" }).click();
+  expect(await clipboard()).toBe(code);
+
+  await send(page, "line\n".repeat(200));
+  const long = userMessages(page).last();
+  await expect(long).toContainText("…");
+  const cut = (await long.boundingBox())?.height ?? 0;
+  await long.getByRole("button", { name: /^Show all/ }).click();
+  await expect(long).not.toContainText("…");
+  expect((await long.boundingBox())?.height ?? 0).toBeGreaterThan(2 * cut);
+  await expect(turnSummary(page)).toHaveCount(2);
+
+  const saved = async (format: string) => {
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export" }).click();
+    await page.getByRole("menuitem", { name: format }).click();
+    return readFile(await (await download).path(), "utf8");
+  };
+  expect(await saved("Conversation (Markdown)")).toContain("const answer = 42;");
+  const lines = (await saved("Events (JSON Lines)")).trimEnd().split("\n");
+  expect(lines.map((line) => JSON.parse(line).sequence)).toEqual(lines.map((_, i) => i + 1));
 });
 
 test("a new session has the agent of the page before", async ({ page }) => {

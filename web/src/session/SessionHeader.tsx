@@ -7,6 +7,7 @@ import { useMay } from "@/shell/viewer";
 import { IconButton } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { useSubject } from "@/ui/title";
+import { ExportMenu } from "./export/ExportMenu";
 import { ForkButton } from "./ForkButton";
 import { latestFailure } from "./feed/ends";
 import type { FeedSnapshot } from "./feed/feed";
@@ -46,6 +47,7 @@ export function SessionHeader({ session, feed, view }: SessionHeaderProps) {
           {mayWrite && (
             <ForkButton sessionId={session.id} throughTurnId={null} label="Fork" className="px-2" />
           )}
+          <ExportMenu sessionId={session.id} title={title ?? "Untitled session"} />
           <IconButton label="Details" className="xl:hidden" onClick={() => setDetailsOpen(true)}>
             <PanelRight size={17} />
           </IconButton>

@@ -1,8 +1,6 @@
-import { Check, Copy } from "lucide-react";
-import { IconButton } from "./Button";
+import { CopyButton } from "./CopyButton";
 import { classes } from "./classes";
 import { Pre } from "./Pre";
-import { useCopy } from "./useCopy";
 
 interface CopyBlockProps {
   text: string;
@@ -13,7 +11,6 @@ interface CopyBlockProps {
 
 /** Text to take elsewhere, such as a request for the command line. */
 export function CopyBlock({ text, label, wrap = false }: CopyBlockProps) {
-  const { copied, copy } = useCopy();
   return (
     <div className="relative">
       <Pre
@@ -24,13 +21,7 @@ export function CopyBlock({ text, label, wrap = false }: CopyBlockProps) {
       >
         {text}
       </Pre>
-      <IconButton
-        label={copied ? "Copied" : label}
-        className="absolute top-1.5 right-1.5 bg-sunken"
-        onClick={() => copy(text)}
-      >
-        {copied ? <Check size={15} className="text-ok" /> : <Copy size={15} />}
-      </IconButton>
+      <CopyButton text={text} label={label} className="absolute top-1.5 right-1.5 bg-sunken" />
     </div>
   );
 }

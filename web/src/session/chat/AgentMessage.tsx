@@ -3,6 +3,7 @@ import type { AgentItem } from "../feed/state";
 import { FailureNote } from "./FailureNote";
 import { MarkdownText } from "./MarkdownText";
 import { MessageImages } from "./MessageImages";
+import { MessageTools } from "./MessageTools";
 import { RetryLine } from "./RetryLine";
 
 export function AgentMessage({ item }: { item: AgentItem }) {
@@ -10,7 +11,7 @@ export function AgentMessage({ item }: { item: AgentItem }) {
   // A step that only calls tools says nothing.
   if (text === "" && thinking === "" && images.length === 0 && !retry && !error) return null;
   return (
-    <div data-role="agent" data-state={state} className="mt-4">
+    <div data-role="agent" data-state={state} className="group/message mt-4">
       <span className="sr-only">Agent: </span>
       {thinking !== "" && <Thinking text={thinking} done={item.thinkingDone} />}
       {text !== "" && <MarkdownText text={text} />}
@@ -18,6 +19,7 @@ export function AgentMessage({ item }: { item: AgentItem }) {
         <p className="mt-1 text-xs text-ink-3">Stopped before this message was complete.</p>
       )}
       <MessageImages images={images} />
+      {state !== "streaming" && <MessageTools text={text} />}
       {retry && <RetryLine key={`${retry.attempt}:${retry.model}`} retry={retry} />}
       {error && <FailureNote failure={error} />}
     </div>

@@ -1,6 +1,8 @@
-import { memo } from "react";
+import { memo, type ReactNode, useRef } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
+import rehypeHighlight from "rehype-highlight";
 import remarkGfm from "remark-gfm";
+import { CopyButton } from "@/ui/CopyButton";
 import { Pre } from "@/ui/Pre";
 
 // What a model writes is not trusted: HTML in it is shown as text, links lose every scheme that could run code (the
@@ -20,7 +22,7 @@ const components: Components = {
       {alt || "image"}
     </a>
   ),
-  pre: ({ children }) => <Pre>{children}</Pre>,
+  pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
   table: ({ children }) => (
     <div
       className="table-scroll"
@@ -32,12 +34,32 @@ const components: Components = {
   ),
 };
 
-const plugins = [remarkGfm];
+function CodeBlock({ children }: { children: ReactNode }) {
+  const block = useRef<HTMLDivElement>(null);
+  return (
+    <div ref={block} className="group/code relative">
+      <Pre>{children}</Pre>
+      <CopyButton
+        text={() => block.current?.querySelector("pre")?.textContent ?? ""}
+        label="Copy code"
+        className="absolute top-1 right-1 bg-sunken opacity-0 group-hover/code:opacity-100 focus-visible:opacity-100 pointer-coarse:opacity-100"
+      />
+    </div>
+  );
+}
+
+const remarkPlugins = [remarkGfm];
+// Blocks that name their language are coloured, in the classes of markdown.css.
+const rehypePlugins = [rehypeHighlight];
 
 const Markdown = memo(function Markdown({ text }: { text: string }) {
   return (
     <div className="markdown">
-      <ReactMarkdown remarkPlugins={plugins} components={components}>
+      <ReactMarkdown
+        remarkPlugins={remarkPlugins}
+        rehypePlugins={rehypePlugins}
+        components={components}
+      >
         {text}
       </ReactMarkdown>
     </div>

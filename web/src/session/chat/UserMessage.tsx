@@ -1,7 +1,9 @@
 import type { ReactNode } from "react";
 import { formatDateTime } from "@/ui/format";
+import { LongText } from "@/ui/LongText";
 import type { MessageImage } from "../feed/state";
 import { MessageImages } from "./MessageImages";
+import { MessageTools } from "./MessageTools";
 
 interface UserMessageProps {
   text: string;
@@ -13,15 +15,16 @@ interface UserMessageProps {
 
 export function UserMessage({ text, images = [], at, children }: UserMessageProps) {
   return (
-    <div data-role="user" className="mt-6 flex flex-col items-end">
+    <div data-role="user" className="group/message mt-6 flex flex-col items-end">
       <div
         title={at && formatDateTime(at)}
         className="max-w-[85%] rounded-2xl rounded-br-md bg-hover px-3.5 py-2 text-base whitespace-pre-wrap wrap-anywhere"
       >
         <span className="sr-only">You: </span>
-        {text}
+        <LongText text={text} />
         <MessageImages images={images} />
       </div>
+      <MessageTools text={text} />
       {children}
     </div>
   );

@@ -46,7 +46,7 @@ export function pagesBefore(sessionId: string): ReadBefore {
 const PAGE_SIZE = 100;
 
 /** Reads a page of events. An answer has its bounds in bytes, so of very long events it asks for fewer. */
-async function readPage<Data, Variables extends object>(
+export async function readPage<Data, Variables extends object>(
   document: TypedDocumentNode<Data, Variables & { last: number }>,
   variables: Variables,
   last = PAGE_SIZE,

@@ -3,6 +3,7 @@ import { useFresh, useReloadOn } from "@/api/useFresh";
 import { SessionFileDocument, type SessionFileQuery } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
+import { download } from "@/ui/download";
 import { RequestError } from "@/ui/ErrorNote";
 import { formatBytes } from "@/ui/format";
 import { Spinner } from "@/ui/Loading";
@@ -36,7 +37,7 @@ export function FileDialog({ sessionId, path, version, onClose }: FileDialogProp
               <span>
                 {formatBytes(file.size)} · changed <RelativeTime time={file.updatedAt} />
               </span>
-              <Button onClick={() => download(file)}>
+              <Button onClick={() => save(file)}>
                 <Download size={14} aria-hidden />
                 Download
               </Button>
@@ -55,16 +56,11 @@ export function FileDialog({ sessionId, path, version, onClose }: FileDialogProp
   );
 }
 
-function download(file: SessionFile): void {
+function save(file: SessionFile): void {
   const content = file.content ?? "";
   const bytes =
     file.encoding === "base64"
       ? Uint8Array.from(atob(content), (character) => character.charCodeAt(0))
       : new TextEncoder().encode(content);
-  const url = URL.createObjectURL(new Blob([bytes]));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = file.path.slice(file.path.lastIndexOf("/") + 1);
-  link.click();
-  URL.revokeObjectURL(url);
+  download(file.path.slice(file.path.lastIndexOf("/") + 1), bytes);
 }

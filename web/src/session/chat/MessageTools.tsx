@@ -1,0 +1,11 @@
+import { CopyButton } from "@/ui/CopyButton";
+
+/** What can be done with a message. It takes its place at once, so that nothing moves when it appears. */
+export function MessageTools({ text }: { text: string }) {
+  if (text === "") return null;
+  return (
+    <div className="-ml-1.5 flex h-7 items-center opacity-0 transition-opacity group-focus-within/message:opacity-100 group-hover/message:opacity-100 pointer-coarse:opacity-100">
+      <CopyButton text={text} label="Copy message" className="size-7 text-ink-3" />
+    </div>
+  );
+}
