@@ -1,11 +1,13 @@
+import { Link } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import type { AuditRowFragment } from "@/gql/graphql";
-import { Button } from "@/ui/Button";
+import { Button, buttonClasses } from "@/ui/Button";
 import { DataTable } from "@/ui/DataTable";
 import { ExactTime } from "@/ui/Time";
 import { actionWords, detailsOf, detailText } from "./details";
 import type { AuditSearch } from "./search";
+import { subjectOf, targetPage } from "./target";
 
 interface AuditEntryRowProps {
   entry: AuditRowFragment;
@@ -16,6 +18,8 @@ interface AuditEntryRowProps {
 /** One line, which opens to all that is recorded. */
 export function AuditEntryRow({ entry, onNarrow }: AuditEntryRowProps) {
   const { position, actor, action, targetId, createdAt } = entry;
+  const subject = subjectOf(action, entry.details);
+  const page = targetPage(targetId, entry.details);
   return (
     <li data-action={action} className="border-b border-line">
       <details className="group">
@@ -27,7 +31,11 @@ export function AuditEntryRow({ entry, onNarrow }: AuditEntryRowProps) {
           />
           <span className="flex min-w-0 flex-wrap items-baseline gap-x-2">
             <span className="font-medium">{actionWords(action)}</span>
-            <span className="truncate font-mono text-2xs text-ink-3">{targetId}</span>
+            {subject !== null ? (
+              <span className="truncate text-ink-2">{subject}</span>
+            ) : (
+              <span className="truncate font-mono text-2xs text-ink-3">{targetId}</span>
+            )}
           </span>
           <span className="col-start-2 truncate text-xs text-ink-2 lg:col-start-auto">
             {actor.name}
@@ -55,6 +63,11 @@ export function AuditEntryRow({ entry, onNarrow }: AuditEntryRowProps) {
             <Fact label="Hash">{entry.hash}</Fact>
           </dl>
           <div className="-ml-3 flex flex-wrap">
+            {page !== null && (
+              <Link {...page} className={buttonClasses("ghost")}>
+                Open
+              </Link>
+            )}
             <Button look="ghost" onClick={() => onNarrow({ action })}>
               Only this action
             </Button>
