@@ -1,5 +1,5 @@
 import { ChevronRight } from "lucide-react";
-import { useId } from "react";
+import { useId, useState } from "react";
 import { useAction } from "@/api/useAction";
 import { TestWebhookDocument, UpdateWebhookDocument, type WebhookRowFragment } from "@/gql/graphql";
 import { Badge } from "@/ui/Badge";
@@ -26,6 +26,7 @@ export function WebhookListItem({ webhook, open, onOpen, onAct }: WebhookListIte
   const { id, url, kinds, enabled, createdAt } = webhook;
   const update = useAction(UpdateWebhookDocument);
   const test = useAction(TestWebhookDocument);
+  const [tests, setTests] = useState(0);
   const region = useId();
   return (
     <li data-webhook={url} className="border-b border-line px-4 py-3 text-sm sm:px-6">
@@ -54,7 +55,9 @@ export function WebhookListItem({ webhook, open, onOpen, onAct }: WebhookListIte
               look="ghost"
               disabled={test.busy}
               onClick={async () => {
-                if (await test.run({ id })) onOpen(true);
+                if (!(await test.run({ id }))) return;
+                setTests(tests + 1);
+                onOpen(true);
               }}
             >
               Send test
@@ -99,7 +102,8 @@ export function WebhookListItem({ webhook, open, onOpen, onAct }: WebhookListIte
       </Button>
       {open && (
         <section id={region} aria-label={`Deliveries to ${url}`}>
-          <Deliveries webhookId={id} enabled={enabled} />
+          {/* Each test is read with a list of its own. */}
+          <Deliveries key={tests} webhookId={id} enabled={enabled} />
         </section>
       )}
     </li>
