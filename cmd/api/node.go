@@ -134,6 +134,7 @@ func (n *node) server() (*httpapi.Server, error) {
 	root := &resolvers.Resolver{
 		Version: version, Events: n.hub, Log: n.eventLog, Catalog: n.cat, Orgs: n.people, Sessions: n.work, Secrets: n.orgSecrets,
 		Audit: n.auditLog, Hooks: n.hooks, Spending: n.budgets, Usage: n.usage, Payments: n.paying,
+		ModelViews: runtime.NewModelViews(n.db, n.cat),
 	}
 	server, err := httpapi.New(httpapi.Config{
 		Limits:  httpapi.Limits{ImageBytes: sessions.MaxImageBytes, Strangers: n.cfg.strangers},

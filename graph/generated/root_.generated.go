@@ -739,6 +739,22 @@ type ComplexityRoot struct {
 		ValidFrom func(childComplexity int) int
 	}
 
+	ModelView struct {
+		Exact        func(childComplexity int) int
+		Iteration    func(childComplexity int) int
+		Messages     func(childComplexity int) int
+		Model        func(childComplexity int) int
+		SystemPrompt func(childComplexity int) int
+		Tools        func(childComplexity int) int
+	}
+
+	ModelViewMessage struct {
+		Content   func(childComplexity int) int
+		MessageID func(childComplexity int) int
+		Role      func(childComplexity int) int
+		Tokens    func(childComplexity int) int
+	}
+
 	Mutation struct {
 		AcceptInvitation     func(childComplexity int, input model.AcceptInvitationInput) int
 		AnswerQuestion       func(childComplexity int, waitID string, answer string) int
@@ -1481,6 +1497,7 @@ type ComplexityRoot struct {
 		ID                func(childComplexity int) int
 		InputMessage      func(childComplexity int) int
 		Iterations        func(childComplexity int) int
+		ModelView         func(childComplexity int, iteration *int) int
 		QueuedAt          func(childComplexity int) int
 		Recoveries        func(childComplexity int) int
 		Session           func(childComplexity int) int
@@ -4646,6 +4663,68 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ModelPriceVersion.ValidFrom(childComplexity), true
+
+	case "ModelView.exact":
+		if e.ComplexityRoot.ModelView.Exact == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelView.Exact(childComplexity), true
+	case "ModelView.iteration":
+		if e.ComplexityRoot.ModelView.Iteration == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelView.Iteration(childComplexity), true
+	case "ModelView.messages":
+		if e.ComplexityRoot.ModelView.Messages == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelView.Messages(childComplexity), true
+	case "ModelView.model":
+		if e.ComplexityRoot.ModelView.Model == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelView.Model(childComplexity), true
+	case "ModelView.systemPrompt":
+		if e.ComplexityRoot.ModelView.SystemPrompt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelView.SystemPrompt(childComplexity), true
+	case "ModelView.tools":
+		if e.ComplexityRoot.ModelView.Tools == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelView.Tools(childComplexity), true
+
+	case "ModelViewMessage.content":
+		if e.ComplexityRoot.ModelViewMessage.Content == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelViewMessage.Content(childComplexity), true
+	case "ModelViewMessage.messageId":
+		if e.ComplexityRoot.ModelViewMessage.MessageID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelViewMessage.MessageID(childComplexity), true
+	case "ModelViewMessage.role":
+		if e.ComplexityRoot.ModelViewMessage.Role == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelViewMessage.Role(childComplexity), true
+	case "ModelViewMessage.tokens":
+		if e.ComplexityRoot.ModelViewMessage.Tokens == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ModelViewMessage.Tokens(childComplexity), true
 
 	case "Mutation.acceptInvitation":
 		if e.ComplexityRoot.Mutation.AcceptInvitation == nil {
@@ -8439,6 +8518,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Turn.Iterations(childComplexity), true
+	case "Turn.modelView":
+		if e.ComplexityRoot.Turn.ModelView == nil {
+			break
+		}
+
+		args, err := ec.field_Turn_modelView_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Turn.ModelView(childComplexity, args["iteration"].(*int)), true
 	case "Turn.queuedAt":
 		if e.ComplexityRoot.Turn.QueuedAt == nil {
 			break
@@ -11232,6 +11322,38 @@ extend type Mutation {
   resetPassword(token: String!, password: String!): SignOutPayload! @public
 }
 `, BuiltIn: false},
+	{Name: "../schema/trace.graphqls", Input: `# Looking into turns: what models were sent, and running a turn again.
+
+"What a model was sent in a step of a turn, made again from the session's messages."
+type ModelView @auth(requires: SESSIONS_READ) {
+  "The step, counted from 1 within the turn."
+  iteration: Int!
+  "The name of the model."
+  model: String!
+  "Null when it is no longer known, because the agent or the harness can't be used any more."
+  systemPrompt: String
+  "The names of the tools that were described to it."
+  tools: [String!]!
+  "Oldest first. Messages that did not fit the model's context window are left out, as they were then."
+  messages: [ModelViewMessage!]!
+  "Whether this is what was sent. If false, the configuration has changed since, or the call failed: then the system prompt and the tools are those of now."
+  exact: Boolean!
+}
+"A message as a model was sent it."
+type ModelViewMessage @auth(requires: SESSIONS_READ) {
+  role: MessageRole!
+  content: [ContentPart!]!
+  "The message of the session."
+  messageId: ID!
+  "About how many tokens it takes, by the estimate that decides which messages fit."
+  tokens: Int!
+}
+
+extend type Turn {
+  "What the model was sent in a step, by default the newest. Null if there was no such step."
+  modelView(iteration: Int): ModelView @goField(forceResolver: true)
+}
+`, BuiltIn: false},
 	{Name: "../schema/turns.graphqls", Input: `# Steering turns: waits and what resolves them, cancelling, the queue of a session, forks.
 
 """
@@ -12322,6 +12444,38 @@ func (ec *executionContext) childFields_ModelPriceVersion(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type ModelPriceVersion", field.Name)
 }
 
+func (ec *executionContext) childFields_ModelView(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "iteration":
+		return ec.fieldContext_ModelView_iteration(ctx, field)
+	case "model":
+		return ec.fieldContext_ModelView_model(ctx, field)
+	case "systemPrompt":
+		return ec.fieldContext_ModelView_systemPrompt(ctx, field)
+	case "tools":
+		return ec.fieldContext_ModelView_tools(ctx, field)
+	case "messages":
+		return ec.fieldContext_ModelView_messages(ctx, field)
+	case "exact":
+		return ec.fieldContext_ModelView_exact(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ModelView", field.Name)
+}
+
+func (ec *executionContext) childFields_ModelViewMessage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "role":
+		return ec.fieldContext_ModelViewMessage_role(ctx, field)
+	case "content":
+		return ec.fieldContext_ModelViewMessage_content(ctx, field)
+	case "messageId":
+		return ec.fieldContext_ModelViewMessage_messageId(ctx, field)
+	case "tokens":
+		return ec.fieldContext_ModelViewMessage_tokens(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ModelViewMessage", field.Name)
+}
+
 func (ec *executionContext) childFields_Org(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -12970,6 +13124,8 @@ func (ec *executionContext) childFields_Turn(ctx context.Context, field graphql.
 		return ec.fieldContext_Turn_firstTokenAt(ctx, field)
 	case "finishedAt":
 		return ec.fieldContext_Turn_finishedAt(ctx, field)
+	case "modelView":
+		return ec.fieldContext_Turn_modelView(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Turn", field.Name)
 }

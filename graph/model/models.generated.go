@@ -729,6 +729,32 @@ type ModelPriceVersion struct {
 	Price *ModelPrice `json:"price,omitempty"`
 }
 
+// What a model was sent in a step of a turn, made again from the session's messages.
+type ModelView struct {
+	// The step, counted from 1 within the turn.
+	Iteration int `json:"iteration"`
+	// The name of the model.
+	Model string `json:"model"`
+	// Null when it is no longer known, because the agent or the harness can't be used any more.
+	SystemPrompt *string `json:"systemPrompt,omitempty"`
+	// The names of the tools that were described to it.
+	Tools []string `json:"tools"`
+	// Oldest first. Messages that did not fit the model's context window are left out, as they were then.
+	Messages []*ModelViewMessage `json:"messages"`
+	// Whether this is what was sent. If false, the configuration has changed since, or the call failed: then the system prompt and the tools are those of now.
+	Exact bool `json:"exact"`
+}
+
+// A message as a model was sent it.
+type ModelViewMessage struct {
+	Role    MessageRole   `json:"role"`
+	Content []ContentPart `json:"content"`
+	// The message of the session.
+	MessageID string `json:"messageId"`
+	// About how many tokens it takes, by the estimate that decides which messages fit.
+	Tokens int `json:"tokens"`
+}
+
 type Mutation struct {
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/secrets"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"           //nolint:depguard // see above
@@ -55,7 +56,7 @@ func newAPI(t *testing.T, db *store.DB) *api {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &api{t: t, db: db, resolver: &resolvers.Resolver{Catalog: svc, Sessions: sessions.New(sessions.Config{DB: db, Catalog: svc})}}
+	a := &api{t: t, db: db, resolver: &resolvers.Resolver{Catalog: svc, Sessions: sessions.New(sessions.Config{DB: db, Catalog: svc}), ModelViews: runtime.NewModelViews(db, svc)}}
 	a.exec = executor.New(generated.NewExecutableSchema(generated.Config{Resolvers: a.resolver}))
 	a.principal = &auth.Principal{
 		OrgID: models.NewID[models.OrgEntity](), Role: models.RoleOwner, Permissions: auth.RolePermissions(models.RoleOwner, false),

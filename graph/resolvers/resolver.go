@@ -13,6 +13,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/payments"
+	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/webhooks"
 )
@@ -26,6 +27,8 @@ type Resolver struct {
 	Catalog  *catalog.Service
 	Orgs     *orgs.Service
 	Sessions *sessions.Service
+	// ModelViews tells what models were sent.
+	ModelViews *runtime.ModelViews
 	// Spending is what people do with budgets.
 	Spending *manage.Service
 	// Hooks are the webhooks of organizations.

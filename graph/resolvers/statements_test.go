@@ -21,6 +21,8 @@ import (
 // of many objects at once is read for all of them together. Whoever mends one takes it out.
 var perParent = map[string]bool{
 	"Session.events": true, "Session.files": true, "Session.file": true, "Session.effectiveConfig": true,
+	// A conversation is read for each, and the price is such that one asks for few.
+	"Turn.modelView": true,
 }
 
 // empty are the fields that the world of the test has nothing for, each with its reason.

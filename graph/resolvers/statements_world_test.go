@@ -190,7 +190,7 @@ func (w *world) work(c catalogLine, parent *models.SessionID) *models.SessionID 
 	message := func(turn models.TurnID, role models.MessageRole) models.MessageID {
 		sequence++
 		m := models.Message{
-			OrgID: w.org, ID: models.NewID[models.MessageEntity](), SessionID: id, TurnID: turn, Role: role, Sequence: sequence, Position: &sequence,
+			OrgID: w.org, ID: models.NewID[models.MessageEntity](), SessionID: id, TurnID: turn, Role: role, Sequence: sequence, Position: new(sequence),
 			Content: []models.Part{{Type: models.PartText, Text: "x"}}, Error: &models.Failure{Code: "x", Message: "x"},
 		}
 		w.add(&m, &models.Event{OrgID: w.org, SessionID: id, Sequence: sequence, ID: models.NewID[models.EventEntity](), Kind: models.EventSessionTitleChanged, Data: models.JSON(`{"title":"t"}`), OccurredAt: 1, TurnID: &turn})
@@ -199,9 +199,14 @@ func (w *world) work(c catalogLine, parent *models.SessionID) *models.SessionID 
 	turn := func(status models.TurnStatus, position int) *models.Turn {
 		t := &models.Turn{
 			OrgID: w.org, ID: models.NewID[models.TurnEntity](), SessionID: id, Status: status, Phase: models.PhaseAct, QueuePosition: int64(position),
-			StartedByKind: models.ActorUser, StartedByID: w.me, Error: &models.Failure{Code: "x", Message: "x"},
+			StartedByKind: models.ActorUser, StartedByID: w.me, Error: &models.Failure{Code: "x", Message: "x"}, Iteration: 1,
 		}
 		t.InputMessageID = message(t.ID, models.MessageUser)
+		sequence++
+		w.add(&models.Event{
+			OrgID: w.org, SessionID: id, Sequence: sequence, ID: models.NewID[models.EventEntity](), Kind: models.EventReasonStarted,
+			Data: models.JSON(`{"iteration":1}`), OccurredAt: 1, TurnID: &t.ID,
+		})
 		answer := message(t.ID, models.MessageAgent)
 		t.FinalMessageID = &answer
 		owners = append(owners, t)

@@ -21,6 +21,9 @@ type cost struct {
 // revisionPrice is what each revision of a page costs beside its fields: it is read whole, prompts included, whatever is selected of it.
 const revisionPrice = 50
 
+// modelViewPrice is what a view of what a model was sent costs beside its fields: the conversation is read for it.
+const modelViewPrice = 1_000
+
 // auditCheckPrice is what a check of the audit log costs: it reads up to 10 000 entries.
 const auditCheckPrice = 10_000
 
@@ -124,6 +127,9 @@ func (p *pricing) field(f *ast.Field, page int, meta bool) cost {
 	below := p.selection(f.SelectionSet, own, meta)
 	if f.Definition.Type.NamedType == "RevisionConnection" {
 		below.requested = add(below.requested, multiply(own, revisionPrice))
+	}
+	if f.Definition.Type.NamedType == "ModelView" {
+		below.requested = add(below.requested, modelViewPrice)
 	}
 	if f.Definition.Type.NamedType == "AuditCheck" {
 		below.requested = add(below.requested, auditCheckPrice)

@@ -53,8 +53,15 @@ type messageReader struct {
 func (d database) messages(
 	ctx context.Context, org models.OrgID, session models.SessionID, base, after int64, maxBytes int,
 ) (all []models.Message, more bool, err error) {
+	return d.messagesThrough(ctx, org, session, base, after, math.MaxInt64-1, maxBytes)
+}
+
+// messagesThrough is messages for the conversation as it was at a position.
+func (d database) messagesThrough(
+	ctx context.Context, org models.OrgID, session models.SessionID, base, after, through int64, maxBytes int,
+) (all []models.Message, more bool, err error) {
 	r := messageReader{database: d, org: org, session: session, limit: maxBytes}
-	r.below.position = math.MaxInt64
+	r.below.position = through + 1
 	more, err = r.read(ctx, func(n int) (string, []any) {
 		return ownMessages, append([]any{org[:], session[:], after}, r.place(n)...)
 	})

@@ -51,10 +51,8 @@ func (r *turnRun) reason(ctx context.Context, began *turns.Writer) (*turns.Write
 	}
 	model := &a.Model().Model
 	limit := contextBytes(asked, model)
-	from, shown := r.conversation.extent(limit)
 	c := &turns.FinishReason{Output: output, Uncounted: r.uncounted, Asked: a.Generation(), Checkpointed: a.Checkpointed()}
-	c.Asked.From, c.Asked.Through = from, r.conversation.through()
-	c.Asked.Hash = promptHash(asked, model, from, c.Asked.Through, shown)
+	c.Asked.From, c.Asked.Through, c.Asked.Hash = r.conversation.prompt(asked, model)
 	c.OmittedFrom, c.OmittedThrough = r.conversation.omitted(limit)
 	c.Response = sanitize(resp, originOf(a.Model()))
 	c.Calls, err = r.prepare(ctx, output, c.Response.Parts)
@@ -206,11 +204,14 @@ func shownArguments(written models.JSON, frozen tools.Frozen) models.JSON {
 	return models.JSON("{}")
 }
 
-// promptHash names what the model was shown without repeating it: the configuration and the conversation's messages, which are never
-// changed. Whoever asks for the same has the same hash, whatever else it remembers of the session.
-func promptHash(eff *catalog.Effective, m *models.Model, from, through int64, shown int) string {
+// prompt returns the positions of the first and the last message that a model is shown, and a hash that names what it is shown without
+// repeating it: the configuration and the conversation's messages, which are never changed. Whoever asks for the same has the same hash,
+// whatever else it remembers of the session.
+func (c *conversation) prompt(eff *catalog.Effective, m *models.Model) (from, through int64, hash string) {
+	from, shown := c.extent(contextBytes(eff, m))
+	through = c.through()
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%x/%d/%d/%d", m.ID, eff.Hash, from, through, shown))
-	return hex.EncodeToString(sum[:16])
+	return from, through, hex.EncodeToString(sum[:16])
 }
 
 func (e *Engine) nowMillis() models.Millis { return clock.Millis(e.cfg.Clock) }

@@ -25,18 +25,9 @@ func (r *turnRun) Through() int64 { return r.conversation.through() }
 
 // Request implements ask.Turn.
 func (r *turnRun) Request(m *catalog.RunModel, at llm.Endpoint, limit int, alive func()) llm.Request {
-	e, org, eff := r.e, r.turn.OrgID, r.step.effective
-	shown := contextBytes(eff, &m.Model)
-	req := llm.Request{
-		Model: m.Model.Name, System: eff.SystemPrompt, Endpoint: at, Conversation: conversationName(org, r.turn.SessionID),
-		Messages: r.conversation.messages(shown, originOf(m)),
-	}
-	if _, last := r.conversation.omitted(shown); last > 0 {
-		req.System = strings.TrimPrefix(req.System+omittedNote, "\n\n")
-	}
-	for _, t := range eff.Toolset.Manifests() {
-		req.Tools = append(req.Tools, llm.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
-	}
+	e, org := r.e, r.turn.OrgID
+	req := r.conversation.request(r.step.effective, m)
+	req.Endpoint, req.Conversation = at, conversationName(org, r.turn.SessionID)
 	if req.MaxTokens = limit; limit == 0 {
 		req.MaxTokens = outputLimit(&m.Model, r.turn.MaxTokens)
 	}
@@ -69,6 +60,19 @@ func (r *turnRun) Request(m *catalog.RunModel, at llm.Endpoint, limit int, alive
 			return err
 		})
 		return img, err
+	}
+	return req
+}
+
+// request is what a model is told of a conversation under a configuration.
+func (c *conversation) request(eff *catalog.Effective, m *catalog.RunModel) llm.Request {
+	shown := contextBytes(eff, &m.Model)
+	req := llm.Request{Model: m.Model.Name, System: eff.SystemPrompt, Messages: c.messages(shown, originOf(m))}
+	if _, last := c.omitted(shown); last > 0 {
+		req.System = strings.TrimPrefix(req.System+omittedNote, "\n\n")
+	}
+	for _, t := range eff.Toolset.Manifests() {
+		req.Tools = append(req.Tools, llm.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 	}
 	return req
 }

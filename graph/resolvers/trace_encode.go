@@ -1,0 +1,26 @@
+package resolvers
+
+import (
+	"github.com/ostler-dev/ostler/graph/model"
+	"github.com/ostler-dev/ostler/internal/runtime"
+)
+
+// encodeModelView returns what a model was sent as the API shows it; nil for nothing.
+func encodeModelView(v *runtime.ModelView) *model.ModelView {
+	if v == nil {
+		return nil
+	}
+	out := &model.ModelView{
+		Iteration: v.Iteration, Model: v.Model, SystemPrompt: v.SystemPrompt, Exact: v.Exact, Tools: make([]string, len(v.Tools)),
+		Messages: make([]*model.ModelViewMessage, len(v.Messages)),
+	}
+	for i, t := range v.Tools {
+		out.Tools[i] = t.Name
+	}
+	for i, m := range v.Messages {
+		out.Messages[i] = &model.ModelViewMessage{
+			Role: model.MessageRole(m.Role), Content: encodeParts(m.Parts), MessageID: m.ID.String(), Tokens: m.Tokens,
+		}
+	}
+	return out
+}
