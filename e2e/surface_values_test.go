@@ -60,6 +60,8 @@ var valuesOf = map[string]string{
 	"CreateWebhookInput.url":            `"https://hooks.invalid/x"`,
 	"CreateWebhookInput.kinds":          "[TURN_COMPLETED]",
 	"Query.usage(groupBy)":              "[MODEL, AGENT, USER, SESSION]",
+	"Query.failures(from)":              time.Now().Add(-24 * time.Hour).UTC().Format(`"` + time.RFC3339 + `"`),
+	"Query.failures(to)":                time.Now().Add(24 * time.Hour).UTC().Format(`"` + time.RFC3339 + `"`),
 	"Query.usage(from)":                 time.Now().Add(-24 * time.Hour).UTC().Format(`"` + time.RFC3339 + `"`),
 	"Query.usage(to)":                   time.Now().Add(24 * time.Hour).UTC().Format(`"` + time.RFC3339 + `"`),
 }

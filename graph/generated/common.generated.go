@@ -103,6 +103,8 @@ type QueryResolver interface {
 	Harnesses(ctx context.Context, first *int, after *string, search *string, includeArchived *bool) (*model.Connection[model.Harness], error)
 	Agent(ctx context.Context, id string) (*model.Agent, error)
 	Agents(ctx context.Context, first *int, after *string, search *string, includeArchived *bool) (*model.Connection[model.Agent], error)
+	Failures(ctx context.Context, from models.Millis, to models.Millis, interval *model.FailureInterval) (*model.FailureReport, error)
+	FailedTurns(ctx context.Context, first *int, after *string, code *string, from *models.Millis, to *models.Millis) (*model.Connection[model.Turn], error)
 	Viewer(ctx context.Context) (*model.Viewer, error)
 	Org(ctx context.Context) (*model.Org, error)
 	Invitations(ctx context.Context, first *int, after *string) (*model.Connection[model.Invitation], error)
@@ -1384,6 +1386,82 @@ func (ec *executionContext) field_Query_budgets_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["subjectId"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_failedTurns_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOCursor2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "code",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["code"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "from",
+		func(ctx context.Context, v any) (*models.Millis, error) {
+			return ec.unmarshalOTime2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐMillis(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["from"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "to",
+		func(ctx context.Context, v any) (*models.Millis, error) {
+			return ec.unmarshalOTime2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐMillis(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["to"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_failures_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "from",
+		func(ctx context.Context, v any) (models.Millis, error) {
+			return ec.unmarshalNTime2githubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐMillis(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["from"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "to",
+		func(ctx context.Context, v any) (models.Millis, error) {
+			return ec.unmarshalNTime2githubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐMillis(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["to"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "interval",
+		func(ctx context.Context, v any) (*model.FailureInterval, error) {
+			return ec.unmarshalOFailureInterval2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐFailureInterval(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["interval"] = arg2
 	return args, nil
 }
 
@@ -5343,6 +5421,94 @@ func (ec *executionContext) fieldContext_Query_agents(ctx context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_failures(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_failures(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Failures(ctx, fc.Args["from"].(models.Millis), fc.Args["to"].(models.Millis), fc.Args["interval"].(*model.FailureInterval))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.FailureReport) graphql.Marshaler {
+			return ec.marshalNFailureReport2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐFailureReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_failures(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FailureReport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_failures_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_failedTurns(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_failedTurns(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().FailedTurns(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["code"].(*string), fc.Args["from"].(*models.Millis), fc.Args["to"].(*models.Millis))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Turn]) graphql.Marshaler {
+			return ec.marshalNTurnConnection2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_failedTurns(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TurnConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_failedTurns_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_viewer(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -7243,6 +7409,50 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 					}
 				}()
 				res = ec._Query_agents(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "failures":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_failures(ctx, field)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "failedTurns":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_failedTurns(ctx, field)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

@@ -450,6 +450,23 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	FailureCount struct {
+		StartsAt func(childComplexity int) int
+		Turns    func(childComplexity int) int
+	}
+
+	FailureGroup struct {
+		Code     func(childComplexity int) int
+		Counts   func(childComplexity int) int
+		LatestAt func(childComplexity int) int
+		Turns    func(childComplexity int) int
+	}
+
+	FailureReport struct {
+		CountedFrom func(childComplexity int) int
+		Groups      func(childComplexity int) int
+	}
+
 	FieldChange struct {
 		After  func(childComplexity int) int
 		Before func(childComplexity int) int
@@ -1005,6 +1022,8 @@ type ComplexityRoot struct {
 		BudgetCheck            func(childComplexity int, sessionID string) int
 		Budgets                func(childComplexity int, first *int, after *string, subject *model.BudgetSubject, subjectID *string) int
 		Capabilities           func(childComplexity int) int
+		FailedTurns            func(childComplexity int, first *int, after *string, code *string, from *models.Millis, to *models.Millis) int
+		Failures               func(childComplexity int, from models.Millis, to models.Millis, interval *model.FailureInterval) int
 		Harness                func(childComplexity int, id string) int
 		Harnesses              func(childComplexity int, first *int, after *string, search *string, includeArchived *bool) int
 		Invitations            func(childComplexity int, first *int, after *string) int
@@ -3480,6 +3499,57 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EventEdge.Node(childComplexity), true
+
+	case "FailureCount.startsAt":
+		if e.ComplexityRoot.FailureCount.StartsAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailureCount.StartsAt(childComplexity), true
+	case "FailureCount.turns":
+		if e.ComplexityRoot.FailureCount.Turns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailureCount.Turns(childComplexity), true
+
+	case "FailureGroup.code":
+		if e.ComplexityRoot.FailureGroup.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailureGroup.Code(childComplexity), true
+	case "FailureGroup.counts":
+		if e.ComplexityRoot.FailureGroup.Counts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailureGroup.Counts(childComplexity), true
+	case "FailureGroup.latestAt":
+		if e.ComplexityRoot.FailureGroup.LatestAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailureGroup.LatestAt(childComplexity), true
+	case "FailureGroup.turns":
+		if e.ComplexityRoot.FailureGroup.Turns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailureGroup.Turns(childComplexity), true
+
+	case "FailureReport.countedFrom":
+		if e.ComplexityRoot.FailureReport.CountedFrom == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailureReport.CountedFrom(childComplexity), true
+	case "FailureReport.groups":
+		if e.ComplexityRoot.FailureReport.Groups == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailureReport.Groups(childComplexity), true
 
 	case "FieldChange.after":
 		if e.ComplexityRoot.FieldChange.After == nil {
@@ -6242,6 +6312,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Capabilities(childComplexity), true
+	case "Query.failedTurns":
+		if e.ComplexityRoot.Query.FailedTurns == nil {
+			break
+		}
+
+		args, err := ec.field_Query_failedTurns_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.FailedTurns(childComplexity, args["first"].(*int), args["after"].(*string), args["code"].(*string), args["from"].(*models.Millis), args["to"].(*models.Millis)), true
+	case "Query.failures":
+		if e.ComplexityRoot.Query.Failures == nil {
+			break
+		}
+
+		args, err := ec.field_Query_failures_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Failures(childComplexity, args["from"].(models.Millis), args["to"].(models.Millis), args["interval"].(*model.FailureInterval)), true
 	case "Query.harness":
 		if e.ComplexityRoot.Query.Harness == nil {
 			break
@@ -10742,6 +10834,35 @@ extend type Subscription {
   orgEvents(after: Cursor, kinds: [EventKind!], agentId: ID): Event! @auth(requires: SESSIONS_READ)
 }
 `, BuiltIn: false},
+	{Name: "../schema/failures.graphqls", Input: `"The lengths of time by which failures are counted; both begin on the hour or the day in UTC."
+enum FailureInterval { HOUR DAY }
+"The failures of a period, grouped by their codes."
+type FailureReport {
+  "One group per code, the one with most failures first."
+  groups: [FailureGroup!]!
+  "When the oldest failure ended that was counted, if only the newest 10 000 of the period were; null when all were counted."
+  countedFrom: Time
+}
+"Turns that failed or were sealed with the same code."
+type FailureGroup {
+  "The code of their errors."
+  code: String!
+  turns: Int!
+  "When the newest of them ended."
+  latestAt: Time!
+  "How many ended in each interval, oldest first; intervals without any are left out."
+  counts: [FailureCount!]!
+}
+"How many turns failed in an interval that begins at a time."
+type FailureCount { startsAt: Time! turns: Int! }
+
+extend type Query {
+  "Counts the turns that failed or were sealed from one time until before another one, at most 400 intervals apart."
+  failures(from: Time!, to: Time!, interval: FailureInterval = DAY): FailureReport! @auth(requires: SESSIONS_READ)
+  "Turns that failed or were sealed, the newest end first: those with a code, and of a period, if these are given."
+  failedTurns(first: Int = 20, after: Cursor, code: String, from: Time, to: Time): TurnConnection! @auth(requires: SESSIONS_READ)
+}
+`, BuiltIn: false},
 	{Name: "../schema/identity.graphqls", Input: `"What a member may do in an organization, from most to least."
 enum Role { OWNER ADMIN MEMBER VIEWER }
 
@@ -12064,6 +12185,40 @@ func (ec *executionContext) childFields_EventEdge(ctx context.Context, field gra
 		return ec.fieldContext_EventEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EventEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_FailureCount(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "startsAt":
+		return ec.fieldContext_FailureCount_startsAt(ctx, field)
+	case "turns":
+		return ec.fieldContext_FailureCount_turns(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FailureCount", field.Name)
+}
+
+func (ec *executionContext) childFields_FailureGroup(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_FailureGroup_code(ctx, field)
+	case "turns":
+		return ec.fieldContext_FailureGroup_turns(ctx, field)
+	case "latestAt":
+		return ec.fieldContext_FailureGroup_latestAt(ctx, field)
+	case "counts":
+		return ec.fieldContext_FailureGroup_counts(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FailureGroup", field.Name)
+}
+
+func (ec *executionContext) childFields_FailureReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "groups":
+		return ec.fieldContext_FailureReport_groups(ctx, field)
+	case "countedFrom":
+		return ec.fieldContext_FailureReport_countedFrom(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FailureReport", field.Name)
 }
 
 func (ec *executionContext) childFields_FieldChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

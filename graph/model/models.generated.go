@@ -503,6 +503,31 @@ type EventEdge struct {
 	Node   Event  `json:"node"`
 }
 
+// How many turns failed in an interval that begins at a time.
+type FailureCount struct {
+	StartsAt models.Millis `json:"startsAt"`
+	Turns    int           `json:"turns"`
+}
+
+// Turns that failed or were sealed with the same code.
+type FailureGroup struct {
+	// The code of their errors.
+	Code  string `json:"code"`
+	Turns int    `json:"turns"`
+	// When the newest of them ended.
+	LatestAt models.Millis `json:"latestAt"`
+	// How many ended in each interval, oldest first; intervals without any are left out.
+	Counts []*FailureCount `json:"counts"`
+}
+
+// The failures of a period, grouped by their codes.
+type FailureReport struct {
+	// One group per code, the one with most failures first.
+	Groups []*FailureGroup `json:"groups"`
+	// When the oldest failure ended that was counted, if only the newest 10 000 of the period were; null when all were counted.
+	CountedFrom *models.Millis `json:"countedFrom,omitempty"`
+}
+
 // A field that was changed.
 type FieldChange struct {
 	Field  string      `json:"field"`
@@ -2454,6 +2479,62 @@ func (e *EventKind) UnmarshalJSON(b []byte) error {
 }
 
 func (e EventKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// The lengths of time by which failures are counted; both begin on the hour or the day in UTC.
+type FailureInterval string
+
+const (
+	FailureIntervalHour FailureInterval = "HOUR"
+	FailureIntervalDay  FailureInterval = "DAY"
+)
+
+var AllFailureInterval = []FailureInterval{
+	FailureIntervalHour,
+	FailureIntervalDay,
+}
+
+func (e FailureInterval) IsValid() bool {
+	switch e {
+	case FailureIntervalHour, FailureIntervalDay:
+		return true
+	}
+	return false
+}
+
+func (e FailureInterval) String() string {
+	return string(e)
+}
+
+func (e *FailureInterval) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = FailureInterval(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid FailureInterval", str)
+	}
+	return nil
+}
+
+func (e FailureInterval) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *FailureInterval) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e FailureInterval) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

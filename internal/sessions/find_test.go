@@ -167,9 +167,14 @@ func (e *env) planOf(f Filter) []string {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	st := q.Session(&gorm.Session{DryRun: true}).Select("sessions.*").Order(order + " DESC").Limit(20).Find(&[]models.Session{}).Statement
+	return e.explain(q.Session(&gorm.Session{DryRun: true}).Select("sessions.*").Order(order + " DESC").Limit(20).Find(&[]models.Session{}).Statement)
+}
+
+// explain returns how SQLite runs a statement.
+func (e *env) explain(st *gorm.Statement) []string {
+	e.t.Helper()
 	var plan []struct{ Detail string }
-	err = e.db.Write(e.t.Context(), e.by.OrgID, func(tx *gorm.DB) error {
+	err := e.db.Write(e.t.Context(), e.by.OrgID, func(tx *gorm.DB) error {
 		return tx.Raw("EXPLAIN QUERY PLAN "+st.SQL.String(), st.Vars...).Scan(&plan).Error
 	})
 	if err != nil || len(plan) == 0 {

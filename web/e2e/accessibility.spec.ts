@@ -69,6 +69,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         ["/", "Failed or stopped"],
         ["/sessions", "A tour of the tools"],
         ["/sessions?new=", "Start session"],
+        ["/failures", "No failures in this period"],
         ["/agents", "Helper"],
         [`/agents/${agentId}`, "Effective config"],
         [`/agents/${agentId}/history`, "Revision 2"],

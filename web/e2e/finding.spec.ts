@@ -46,6 +46,22 @@ test("a failed turn is marked in the list, and found by a filter", async ({ page
   await expect(page).toHaveURL(/failed=true/);
 });
 
+test("a failed turn is found in three clicks, by what went wrong", async ({ page }) => {
+  await signIn(page);
+  await openNewSession(page, await createAgent(page, "sim-script"), "Key is wrong");
+  await send(page, scriptedError({ status: 401 }));
+  await expect(page.getByRole("alert")).toBeVisible();
+  await page.goto("/");
+  await page.getByRole("link", { name: "Failures", exact: true }).click();
+  await page.getByRole("link", { name: "Provider misconfigured" }).click();
+  await expect(page).toHaveURL(/code=provider_misconfigured/);
+  const turns = page.getByRole("table", { name: "Failed turns" });
+  await turns.getByRole("link", { name: "Key is wrong" }).first().click();
+  await expect(page.getByRole("alert")).toBeVisible();
+  await page.goto("/failures?code=provider_rate_limited&range=24h");
+  await expect(page.getByText("No failures in this period")).toBeVisible();
+});
+
 test("an error in a long dialog comes into sight with its field", async ({ page }) => {
   await signIn(page);
   await page.setViewportSize({ width: 1280, height: 500 });

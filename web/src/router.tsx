@@ -11,6 +11,7 @@ import { ResetPage } from "./auth/ResetPage";
 import { SignInPage } from "./auth/SignInPage";
 import { budgetsSearch } from "./budgets/search";
 import { catalogListSearch } from "./catalog/search";
+import { failuresSearch } from "./failures/search";
 import type { Permission } from "./gql/graphql";
 import { newHarnessSearch } from "./harnesses/search";
 import { historySearch } from "./history/search";
@@ -89,6 +90,12 @@ const appPages = [
     path: "/sessions/$sessionId",
     validateSearch: sessionSearch,
     component: lazy(() => import("./session/SessionPage"), "SessionPage"),
+  }),
+  createRoute({
+    ...inApp("SESSIONS_READ"),
+    path: "/failures",
+    validateSearch: failuresSearch,
+    component: lazy(() => import("./failures/FailuresPage"), "FailuresPage"),
   }),
   createRoute({
     ...inApp("SESSIONS_READ"),

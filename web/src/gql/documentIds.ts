@@ -36,6 +36,8 @@ export const documentIds: Readonly<Record<string, string>> = {
   DisableBudget: "219f65c31e7d01197c97c0b8f5ccfafa71a203d7118a54692ec89994929714f1",
   DiscoverModels: "f40dbf1ee9940c73636194b060aa3ca0ad11f15b3702a97836840d88339f8afa",
   EditQueuedTurn: "9a58d3b07c85ec94df65cf4528ebde6c1798b4a2d71d111f532adbcf89c2abec",
+  FailedTurns: "f8b00f16fe6063660672a48ab6b5935003c2606e29fdccc18c4b3c310d3182c8",
+  Failures: "e4594bb35c5162c344dda0285bae83f90a293d02dad34259b6140418cbde4837",
   FirstMembers: "11a2d8c7b9f7ce2939a4e5ef073e485387f957a645eb8bb9c6e193300e4bdd55",
   ForkSession: "98f278a4fa441cab0005a698c238a72d312430e33a2ff1ef1bd07149119c31e3",
   Harness: "895e5870524cce9e159b44e7ff331efe8282680bfed4103c32590e24b05b1fde",

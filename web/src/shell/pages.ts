@@ -2,6 +2,7 @@ import {
   Bot,
   Building2,
   ChartColumn,
+  CircleAlert,
   Cpu,
   House,
   Layers,
@@ -17,6 +18,7 @@ import type { Permission } from "@/gql/graphql";
 export const PAGES = [
   { to: "/", label: "Home", icon: House, offer: ["SESSIONS_READ"] },
   { to: "/sessions", label: "Sessions", icon: MessagesSquare, offer: ["SESSIONS_READ"] },
+  { to: "/failures", label: "Failures", icon: CircleAlert, offer: ["SESSIONS_READ"] },
   {
     to: "/approvals",
     label: "Approvals",
