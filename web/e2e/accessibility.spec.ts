@@ -63,7 +63,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await check(page, "session, chat");
 
       const pages: [path: string, sign: string | RegExp][] = [
-        [`${session}?view=timeline`, "Step 1: model"],
+        [`${session}?view=timeline`, "Model call"],
         [`${session}?view=events`, /\d+ events/],
         [`${session}?view=config`, "Model calls per turn"],
         ["/", "Failed or stopped"],

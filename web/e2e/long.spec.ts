@@ -210,7 +210,7 @@ test("an interrupted turn is no failure, and its session costs what the server s
   await page.getByRole("link", { name: "Timeline" }).click();
   const turn = page.locator('[data-span="turn"]').first();
   await expect(turn.getByText("cancelled", { exact: false })).toHaveCount(1);
-  await expect(page.locator('[data-span="reason"]').first()).toHaveAttribute(
+  await expect(page.locator('[data-span="model"]').first()).toHaveAttribute(
     "data-state",
     "interrupted",
   );

@@ -57,7 +57,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await capture(page, "session-chat", colorScheme);
 
       const pages: [name: string, path: string, sign: string | RegExp][] = [
-        ["session-timeline", `${session}?view=timeline`, "Step 1: model"],
+        ["session-timeline", `${session}?view=timeline`, "Model call"],
         ["session-events", `${session}?view=events`, /\d+ events/],
         ["session-config", `${session}?view=config`, "Model calls per turn"],
         ["home", "/", "Failed or stopped"],

@@ -1,6 +1,5 @@
 import {
   agentMessages,
-  approvals,
   createAgent,
   longText,
   openNewSession,
@@ -9,8 +8,6 @@ import {
   signIn,
   turnSummary,
   userMessages,
-  WRITE_NOTES,
-  waitCard,
 } from "./steps";
 import { expect, test } from "./test";
 
@@ -68,43 +65,6 @@ test("a session is forked from the end of a turn, and says where its history is 
   await page.getByRole("button", { name: "Fork", exact: true }).click();
   await expect(page).not.toHaveURL(original);
   await expect(userMessages(page)).toHaveCount(2);
-});
-
-test("the timeline draws turns, steps, calls and waits, and tells of them in a table", async ({
-  page,
-}) => {
-  await signIn(page);
-  await openNewSession(page, await createAgent(page, "sim-default", approvals()), "Where it went");
-  await send(page, WRITE_NOTES);
-  await waitCard(page, "APPROVAL").waitFor();
-  await page.getByRole("link", { name: "Timeline" }).click();
-  const lines = page.getByRole("listbox", { name: "Turns, steps and calls" });
-  const line = (kind: string) => lines.locator(`[data-span="${kind}"]`);
-  await expect(line("wait")).toContainText("Waiting for approval of write_file");
-  await expect(line("wait")).toHaveAttribute("data-state", "open");
-  await expect(line("turn")).toHaveAttribute("data-state", "waiting");
-
-  await page.getByRole("link", { name: "Chat" }).click();
-  await waitCard(page, "APPROVAL").getByRole("button", { name: "Approve", exact: true }).click();
-  await expect(turnSummary(page)).toBeVisible({ timeout: 20_000 });
-  await send(page, "What is in notes.txt?");
-  await expect(turnSummary(page)).toHaveCount(2, { timeout: 20_000 });
-
-  await page.getByRole("link", { name: "Timeline" }).click();
-  await expect(line("turn")).toHaveCount(2);
-  await expect(line("wait")).toHaveAttribute("data-state", "ok");
-  await expect(line("model").first()).toContainText("sim-default");
-  await expect(line("tool").first()).toHaveAttribute("data-state", "ok");
-
-  await lines.focus();
-  await page.keyboard.press("Home");
-  const table = page.getByRole("region", { name: /^Turn 1: Write hello/ }).getByRole("table");
-  await expect(table).toContainText("Waiting for approval of write_file");
-  await expect(table.getByRole("row", { name: /sim-default/ }).first()).toContainText("$");
-  await page.keyboard.press("ArrowDown");
-  await expect(lines.getByRole("option", { selected: true })).toContainText("Step 1: model");
-  await page.keyboard.press("End");
-  await expect(page.getByRole("region", { name: /^Turn 2: What is in/ })).toBeVisible();
 });
 
 test("the turns of several sessions are cancelled at once", async ({ page }) => {

@@ -51,6 +51,7 @@ export const documentIds: Readonly<Record<string, string>> = {
   KnownModels: "68ded5e078c9778c9b6a6e9044337463ebb7d036114bf015d4ab2fc0330aa985",
   Members: "e2aecf2e9595630f720d14125ae2316540baaeab7069e462f2fab06c64c67c6a",
   ModelPrices: "11a16ad4d65d6443b006053474f49eb323cf8c4028982341e85f14c9362a1396",
+  ModelView: "27e51cf2dc4f3ae56bb2f808e45c366e2d912bd6dee2c2383c712fac575864ca",
   MoveQueuedTurn: "4169ba522c4d81138f3834b79679c56b931ccee9fc25cee9ab5057ba420f1543",
   OrgEvents: "2eb01913d9fe56765d2525c265eb385f2a2e81aa4ae2656876c4017ad53522af",
   OrgFormOptions: "e951f40d97ccb9b8a5192d6da94a800bdb9b6b9625175bab427bc26882c9cf16",

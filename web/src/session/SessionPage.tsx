@@ -53,7 +53,7 @@ function SessionWorkbench({ sessionId }: { sessionId: string }) {
             />
           )}
           <Suspense fallback={<Loading />}>
-            {view === "timeline" && <TimelineView feed={feed} />}
+            {view === "timeline" && <TimelineView sessionId={sessionId} feed={feed} />}
             {view === "events" && <EventsView feed={feed} />}
             {view === "config" && (
               <SessionConfigView sessionId={sessionId} configVersion={feed.session.configVersion} />

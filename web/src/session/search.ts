@@ -2,6 +2,10 @@ import { oneOf, searchOf, text } from "@/shell/search";
 
 export type SessionView = "chat" | "timeline" | "events" | "config";
 
+/** What can be seen of a call. */
+export const INSPECTED = ["input", "output", "usage", "timing", "raw"] as const;
+export type Inspected = (typeof INSPECTED)[number];
+
 export const sessionSearch = searchOf({
   /** The chat is what there is without it. */
   view: oneOf(["timeline", "events", "config"]),
@@ -11,6 +15,10 @@ export const sessionSearch = searchOf({
   q: text,
   /** The events view shows those of this turn only. */
   turn: text,
+  /** The timeline has this turn or call open, */
+  call: text,
+  /** with this of it. */
+  part: oneOf(INSPECTED),
 });
 
 /** What the address of a session holds. */

@@ -1,10 +1,19 @@
+import { ChevronRight, Cpu, Hourglass, Webhook, Wrench } from "lucide-react";
 import { Badge, type Tone } from "@/ui/Badge";
 import { classes } from "@/ui/classes";
 import { formatDuration } from "@/ui/format";
 import type { Mark, Span, TimelineTurn } from "./model";
 import type { TimelineRow } from "./rows";
 import type { Scale } from "./scale";
-import { markBadges, spanState, statusWords, tookWords, turnTitle } from "./words";
+import {
+  costWords,
+  markBadges,
+  spanState,
+  statusWords,
+  tokenWords,
+  tookWords,
+  turnTitle,
+} from "./words";
 
 interface TimelineLineProps {
   id: string;
@@ -14,18 +23,27 @@ interface TimelineLineProps {
   /** Counted from 1, and of how many: only some are in the page. */
   position: [number, number];
   selected: boolean;
+  collapsed: boolean;
   top: number;
   height: number;
   onSelect: () => void;
+  onToggle: () => void;
 }
 
 const BARS: Record<Span["kind"], string> = {
-  reason: "bg-accent/35",
   model: "bg-accent",
-  act: "bg-brand/35",
   tool: "bg-brand",
   approval: "hatched",
   wait: "hatched",
+  hook: "bg-ink-3",
+};
+
+const ICONS: Record<Span["kind"], typeof Cpu> = {
+  model: Cpu,
+  tool: Wrench,
+  approval: Hourglass,
+  wait: Hourglass,
+  hook: Webhook,
 };
 
 const TURN_TONES: Record<TimelineTurn["status"], Tone> = {
@@ -48,7 +66,6 @@ const SPAN_TONES: Record<Span["state"], Tone> = {
 const MARKS: Record<Mark["kind"], string> = {
   retry: "bg-warn",
   recovered: "bg-warn",
-  hook: "bg-ink-3",
   cancelled: "bg-ink-3",
   repaired: "bg-warn",
   compacted: "bg-ink-3",
@@ -57,15 +74,12 @@ const MARKS: Record<Mark["kind"], string> = {
 
 /** One line of the drawing. */
 export function TimelineLine(props: TimelineLineProps) {
-  const { id, row, scale, now, position, selected, top, height, onSelect } = props;
+  const { id, row, scale, now, position, selected, collapsed, top, height } = props;
   const { turn, span } = row;
   const { start, end, marks } = span ?? turn;
+  const { usage } = span ?? turn;
   const took = tookWords(span ?? turn, now);
-  const badges = [
-    ...markBadges(marks),
-    ...(span?.usage?.estimated ? ["estimated"] : []),
-    ...(!span && turn.inherited ? ["history"] : []),
-  ];
+  const badges = [...markBadges(marks), ...(!span && turn.inherited ? ["history"] : [])];
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list has the focus and moves through its lines.
     // biome-ignore lint/a11y/useFocusableInteractive: as above.
@@ -77,10 +91,10 @@ export function TimelineLine(props: TimelineLineProps) {
       aria-setsize={position[1]}
       data-span={span?.kind ?? "turn"}
       data-state={span?.state ?? turn.status}
-      onClick={onSelect}
+      onClick={props.onSelect}
       style={{ height, transform: `translateY(${top}px)` }}
       className={classes(
-        "absolute inset-x-0 top-0 grid cursor-pointer grid-cols-[minmax(0,11rem)_minmax(0,1fr)_4rem] items-center gap-3 px-4 text-xs sm:grid-cols-[minmax(0,22rem)_minmax(0,1fr)_5.5rem] sm:px-6",
+        "absolute inset-x-0 top-0 grid cursor-pointer grid-cols-[minmax(0,11rem)_minmax(0,1fr)_4rem] items-center gap-2 px-4 text-xs sm:grid-cols-[minmax(0,13rem)_minmax(0,1fr)_3rem_4rem_3.5rem] sm:px-6 2xl:grid-cols-[minmax(0,20rem)_minmax(0,1fr)_4rem_4.5rem_4rem]",
         span === null && "border-t border-line bg-sunken font-medium",
         selected ? "bg-hover" : "hover:bg-hover",
       )}
@@ -88,16 +102,35 @@ export function TimelineLine(props: TimelineLineProps) {
       <span
         className={classes(
           "flex min-w-0 items-center gap-1.5",
-          span?.depth === 1 && "pl-3",
-          span?.depth === 2 && "pl-6 text-ink-2",
-          span === null && "max-sm:col-span-2",
+          span ? "pl-5" : "max-sm:col-span-2",
         )}
       >
-        <span className="truncate">{span ? span.label : turnTitle(turn)}</span>
+        {span ? (
+          <Icon kind={span.kind} />
+        ) : (
+          <span
+            aria-hidden
+            data-toggle
+            className="-m-1 p-1 text-ink-3 hover:text-ink"
+            onClick={(event) => {
+              event.stopPropagation();
+              props.onToggle();
+            }}
+          >
+            <ChevronRight
+              size={13}
+              className={classes("transition-transform", !collapsed && "rotate-90")}
+            />
+          </span>
+        )}
+        <span className="truncate">
+          {span ? span.label : turnTitle(turn)}
+          {span?.detail && <span className="pl-1.5 text-ink-3">{span.detail}</span>}
+        </span>
         {span === null && turn.status !== "completed" && (
           <Badge tone={TURN_TONES[turn.status]}>{statusWords(turn)}</Badge>
         )}
-        {span && span.state !== "ok" && (
+        {span && (span.state !== "ok" || span.kind === "approval") && (
           <Badge tone={SPAN_TONES[span.state]}>{spanState(span)}</Badge>
         )}
         <span className="hidden items-center gap-1 sm:flex">
@@ -131,9 +164,18 @@ export function TimelineLine(props: TimelineLineProps) {
           />
         ))}
       </span>
+      <span className="hidden text-right text-ink-2 tabular-nums sm:block">
+        {tokenWords(usage)}
+      </span>
+      <span className="hidden text-right text-ink-2 tabular-nums sm:block">{costWords(usage)}</span>
       <span className="text-right text-ink-2 tabular-nums">{took}</span>
     </div>
   );
+}
+
+function Icon({ kind }: { kind: Span["kind"] }) {
+  const Drawn = ICONS[kind];
+  return <Drawn size={13} aria-hidden className="shrink-0 text-ink-3" />;
 }
 
 /** Round times since the start of the turn. */

@@ -1,45 +1,92 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ChartNoAxesGantt } from "lucide-react";
-import { type KeyboardEvent, useMemo, useState } from "react";
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { changed } from "@/shell/search";
 import { EmptyState } from "@/ui/EmptyState";
 import type { Feed } from "../feed/useSessionFeed";
 import { EarlierLine } from "../tail/EarlierLine";
 import { JumpToLatest } from "../tail/JumpToLatest";
 import { useTail } from "../tail/useTail";
 import { timelineOf } from "./foldTimeline";
-import { rowsOf } from "./rows";
+import { Inspector } from "./Inspector";
+import { type Filter, rowsOf } from "./rows";
 import { scalesOf } from "./scale";
-import { TimelineLegend } from "./TimelineLegend";
+import { TimelineFilters } from "./TimelineFilters";
 import { TimelineLine } from "./TimelineLine";
-import { TurnTable } from "./TurnTable";
 import { useNow } from "./useNow";
 
 const ROW_HEIGHT = 28;
 
-/** Where the time of a session went: its turns, their steps, and the calls within those. */
-export default function TimelineView({ feed }: { feed: Feed }) {
+interface TimelineViewProps {
+  sessionId: string;
+  feed: Feed;
+}
+
+/** Where the time of a session went: its turns and the calls within them, and of each call all that is known. */
+export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
   const { log, earlier } = feed;
+  const { call } = useSearch({ from: "/app/sessions/$sessionId" });
+  const navigate = useNavigate({ from: "/sessions/$sessionId" });
+  const [filter, setFilter] = useState<Filter>({});
+  const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
   const turns = useMemo(() => timelineOf(log, earlier === null), [log, earlier]);
-  const rows = useMemo(() => rowsOf(turns), [turns]);
   const lasting = turns.some(({ end }) => end === null);
   const now = useNow(lasting, log.at(-1)?.occurredAt);
+  const rows = useMemo(
+    () => rowsOf(turns, now, filter, collapsed),
+    [turns, now, filter, collapsed],
+  );
   const scales = useMemo(() => scalesOf(turns, now), [turns, now]);
-  const [chosen, setChosen] = useState<string | null>(null);
+  // The router applies a new address a moment later, too late for keys that are held down.
+  const [chosen, setChosen] = useState(call);
+  useEffect(() => setChosen(call), [call]);
   const found = rows.findIndex(({ id }) => id === chosen);
   const lastTurn = rows.findLastIndex(({ span }) => span === null);
   const current = found >= 0 ? found : lastTurn;
+  const filtered = filter.kind !== undefined || filter.only !== undefined;
 
   const { scroller, list, following, follow, jump } = useTail({
     feed,
     keys: rows.map(({ id }) => id),
     estimateSize: () => ROW_HEIGHT,
+    // What is looked for may be anywhere.
+    whole: filtered || (chosen !== undefined && found < 0),
   });
 
+  // A link leads to its call, once it has been read.
+  const linked = useRef(call);
+  useEffect(() => {
+    if (linked.current === undefined || found < 0) return;
+    linked.current = undefined;
+    follow(false);
+    list.scrollToIndex(found, { align: "center" });
+  }, [found, follow, list]);
+
+  const choose = (id: string) => {
+    linked.current = undefined;
+    setChosen(id);
+    void navigate({ search: (search) => changed(search, { call: id }), replace: true });
+  };
+  const toggle = (turnId: string, close: boolean) => {
+    const next = new Set(collapsed);
+    if (close) next.add(turnId);
+    else next.delete(turnId);
+    setCollapsed(next);
+  };
+
   const onKeyDown = (event: KeyboardEvent) => {
+    const row = rows[current];
+    if (row && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
+      event.preventDefault();
+      toggle(row.turn.id, event.key === "ArrowLeft");
+      choose(event.key === "ArrowLeft" ? row.turn.id : row.id);
+      return;
+    }
     const target = nextIndex(event.key, current, rows.length);
-    const row = target === null ? undefined : rows[target];
-    if (target === null || !row) return;
+    const next = target === null ? undefined : rows[target];
+    if (target === null || !next) return;
     event.preventDefault();
-    setChosen(row.id);
+    choose(next.id);
     follow(target === rows.length - 1);
     list.scrollToIndex(target);
   };
@@ -51,47 +98,63 @@ export default function TimelineView({ feed }: { feed: Feed }) {
       </EmptyState>
     );
   }
-  const turn = rows[current]?.turn;
+  const row = rows[current];
   const shown = new Set(list.getVirtualItems().map(({ index }) => index));
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <TimelineLegend />
-      <div
-        ref={scroller}
-        role="listbox"
-        aria-label="Turns, steps and calls"
-        aria-activedescendant={shown.has(current) ? `line-${current}` : undefined}
-        tabIndex={0}
-        onKeyDown={onKeyDown}
-        className="min-h-40 flex-[3] overflow-y-auto focus-visible:-outline-offset-2"
-      >
-        <div role="presentation" className="relative" style={{ height: list.getTotalSize() }}>
-          <EarlierLine feed={feed} />
-          {list.getVirtualItems().map(({ index, start }) => {
-            const row = rows[index];
-            const scale = row && scales.get(row.turn.id);
-            return (
-              row &&
-              scale && (
-                <TimelineLine
-                  key={row.id}
-                  id={`line-${index}`}
-                  row={row}
-                  scale={scale}
-                  now={now}
-                  position={[index + 1, rows.length]}
-                  selected={index === current}
-                  top={start}
-                  height={ROW_HEIGHT}
-                  onSelect={() => setChosen(row.id)}
-                />
-              )
-            );
-          })}
+      <TimelineFilters
+        turns={turns}
+        partial={earlier !== null}
+        filter={filter}
+        onChange={setFilter}
+      />
+      <div className="flex min-h-0 flex-1 flex-col xl:flex-row">
+        <div className="relative flex min-h-40 min-w-0 flex-1 flex-col">
+          <div
+            ref={scroller}
+            role="listbox"
+            aria-label="Turns and calls"
+            aria-activedescendant={shown.has(current) ? `line-${current}` : undefined}
+            tabIndex={0}
+            onKeyDown={onKeyDown}
+            className="min-h-0 flex-1 overflow-y-auto focus-visible:-outline-offset-2"
+          >
+            <div role="presentation" className="relative" style={{ height: list.getTotalSize() }}>
+              <EarlierLine feed={feed} />
+              {list.getVirtualItems().map(({ index, start }) => {
+                const each = rows[index];
+                const scale = each && scales.get(each.turn.id);
+                return (
+                  each &&
+                  scale && (
+                    <TimelineLine
+                      key={each.id}
+                      id={`line-${index}`}
+                      row={each}
+                      scale={scale}
+                      now={now}
+                      position={[index + 1, rows.length]}
+                      selected={index === current}
+                      collapsed={collapsed.has(each.turn.id)}
+                      top={start}
+                      height={ROW_HEIGHT}
+                      onSelect={() => choose(each.id)}
+                      onToggle={() => toggle(each.turn.id, !collapsed.has(each.turn.id))}
+                    />
+                  )
+                );
+              })}
+            </div>
+            {rows.length === 0 && (
+              <p className="p-6 text-sm text-ink-3">
+                {earlier === null ? "No calls match the filter." : "Searching earlier turns…"}
+              </p>
+            )}
+          </div>
+          {!following && <JumpToLatest onClick={jump} />}
         </div>
+        {row && <Inspector key={row.id} sessionId={sessionId} row={row} now={now} />}
       </div>
-      {!following && <JumpToLatest onClick={jump} />}
-      {turn && <TurnTable turn={turn} spanId={rows[current]?.span?.id ?? null} now={now} />}
     </div>
   );
 }

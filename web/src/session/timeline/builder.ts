@@ -1,24 +1,19 @@
-import { addDecimals } from "@/money/decimal";
-import type { Mark, Span, SpanUsage, TimelineTurn } from "./model";
+import type { SessionEvent } from "../feed/event";
+import type { Mark, Span, TimelineTurn } from "./model";
+import { noUsage } from "./usage";
 
 type Draft<T> = { -readonly [Key in keyof T]: T[Key] };
 
-interface DraftSpan extends Draft<Omit<Span, "marks">> {
+interface DraftSpan extends Draft<Omit<Span, "marks" | "events">> {
   marks: Mark[];
+  events: SessionEvent[];
 }
 
-interface DraftTurn extends Draft<Omit<TimelineTurn, "spans" | "marks">> {
+interface DraftTurn extends Draft<Omit<TimelineTurn, "spans" | "marks" | "waits">> {
   spans: DraftSpan[];
+  waits: { start: number; end: number | null }[];
   marks: Mark[];
 }
-
-const noUsage: SpanUsage = {
-  inputTokens: 0,
-  outputTokens: 0,
-  costUsd: "0",
-  firstTokenMs: null,
-  estimated: false,
-};
 
 /** Puts the turns of a timeline together. It changes what it holds; who asks for the turns gets them once. */
 export class TimelineBuilder {
@@ -54,6 +49,7 @@ export class TimelineBuilder {
       start: at,
       end: null,
       spans: [],
+      waits: [],
       marks: [],
       usage: noUsage,
       inherited: false,
@@ -66,19 +62,41 @@ export class TimelineBuilder {
     if (turn) change(turn);
   }
 
-  open(turn: DraftTurn, span: Pick<Span, "id" | "kind" | "depth" | "label" | "start">): DraftSpan {
-    const opened: DraftSpan = { ...span, end: null, state: "open", usage: null, marks: [] };
+  /** Begins a span with the event that tells of it. */
+  open(
+    turn: DraftTurn,
+    event: SessionEvent,
+    span: Pick<Span, "id" | "kind" | "label" | "start"> & Partial<Span>,
+  ): DraftSpan {
+    const opened: DraftSpan = {
+      detail: "",
+      end: null,
+      state: "open",
+      iteration: null,
+      usage: null,
+      ...span,
+      marks: [],
+      events: [event],
+    };
     turn.spans.push(opened);
     return opened;
   }
 
+  /** The newest span of its kind, or with its id, which an event also tells of. */
+  span(turn: DraftTurn, event: SessionEvent, which: (span: Span) => boolean): DraftSpan | null {
+    const span = turn.spans.findLast(which);
+    span?.events.push(event);
+    return span ?? null;
+  }
+
   close(
     turn: DraftTurn,
+    event: SessionEvent,
     at: number,
     state: Span["state"],
     which: (span: Span) => boolean,
   ): DraftSpan | null {
-    const span = turn.spans.findLast((each) => each.end === null && which(each));
+    const span = this.span(turn, event, (each) => each.end === null && which(each));
     if (!span) return null;
     span.end = at;
     span.state = state;
@@ -89,32 +107,21 @@ export class TimelineBuilder {
   mark(turn: DraftTurn, mark: Mark, spanId: string | null = null): void {
     const span =
       turn.spans.findLast(({ id }) => id === spanId) ??
-      turn.spans.findLast(({ end, kind }) => end === null && kind !== "wait");
+      turn.spans.findLast(
+        ({ end, kind }) => end === null && kind !== "wait" && kind !== "approval",
+      );
     (span ?? turn).marks.push(mark);
-  }
-
-  addUsage(turn: DraftTurn, usage: SpanUsage): void {
-    const total = turn.usage;
-    turn.usage = {
-      inputTokens: total.inputTokens + usage.inputTokens,
-      outputTokens: total.outputTokens + usage.outputTokens,
-      costUsd:
-        total.costUsd === null || usage.costUsd === null
-          ? null
-          : addDecimals(total.costUsd, usage.costUsd),
-      firstTokenMs: total.firstTokenMs,
-      estimated: total.estimated || usage.estimated,
-    };
   }
 
   /** Nothing of a turn can last longer than the turn. */
   end(turn: DraftTurn, at: number, status: TimelineTurn["status"]): void {
     for (const span of turn.spans) {
-      // The step that a cancel cuts off ends without success, which is nobody's failure.
-      const cut = status === "cancelled" && span.kind === "reason" && span.state === "failed";
+      // The call that a cancel cuts off ends without success, which is nobody's failure.
+      const cut = status === "cancelled" && span.kind === "model" && span.state === "failed";
       if (span.end === null || cut) span.state = "interrupted";
       span.end ??= at;
     }
+    for (const wait of turn.waits) wait.end ??= at;
     turn.end = at;
     turn.status = status;
   }

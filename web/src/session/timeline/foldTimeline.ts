@@ -3,6 +3,7 @@ import { type EventOf, type SessionEvent, wasDenied } from "../feed/event";
 import { textOf } from "../feed/messages";
 import { TimelineBuilder } from "./builder";
 import type { Mark, Span, TimelineTurn } from "./model";
+import { addUsage } from "./usage";
 
 /**
  * The turns of a session as stretches of time, from its durable events. It is pure. Turns are numbered only in a log that
@@ -34,15 +35,21 @@ function add(builder: TimelineBuilder, event: SessionEvent): void {
     case "TurnWaiting":
       builder.change(turnId, (turn) => {
         turn.status = "waiting";
-        const what = [...new Set(event.waits.map(waitingFor))].join(", ");
+        turn.waits.push({ start: at, end: null });
+        // Approvals have told of themselves.
+        const waits = event.waits.filter(({ id }) => turn.spans.every((span) => span.id !== id));
+        if (waits.length === 0 && event.waits.length > 0) return;
+        const what = [...new Set(waits.map(waitingFor))].join(", ");
         const label = `Waiting for ${what || "something"}`;
-        builder.open(turn, { id: event.id, kind: "wait", depth: 1, label, start: at });
+        builder.open(turn, event, { id: event.id, kind: "wait", label, start: at });
       });
       return;
     case "TurnResumed":
       builder.change(turnId, (turn) => {
         turn.status = "running";
-        builder.close(turn, at, "ok", ({ kind }) => kind === "wait");
+        const wait = turn.waits.at(-1);
+        if (wait) wait.end ??= at;
+        builder.close(turn, event, at, "ok", ({ kind }) => kind === "wait");
       });
       return;
     case "TurnCompleted":
@@ -78,13 +85,23 @@ function addStep(builder: TimelineBuilder, event: SessionEvent, at: number): voi
   switch (event.__typename) {
     case "ReasonStarted":
       builder.change(turnId, (turn) => {
-        const label = `Step ${event.iteration}: model`;
-        builder.open(turn, { id: event.id, kind: "reason", depth: 1, label, start: at });
+        const { id, iteration } = event;
+        builder.open(turn, event, { id, kind: "model", label: "Model call", start: at, iteration });
       });
+      return;
+    case "OutputStarted":
+      builder.change(turnId, (turn) => {
+        const span = builder.span(turn, event, isModelCall);
+        if (span) span.detail = event.model;
+      });
+      return;
+    case "OutputCompleted":
+    case "ThinkingCompleted":
+      builder.change(turnId, (turn) => void builder.span(turn, event, isModelCall));
       return;
     case "ReasonCompleted":
       builder.change(turnId, (turn) => {
-        builder.close(turn, at, event.success ? "ok" : "failed", ({ kind }) => kind === "reason");
+        builder.close(turn, event, at, event.success ? "ok" : "failed", isModelCall);
       });
       return;
     case "ReasonRecovered":
@@ -98,47 +115,39 @@ function addStep(builder: TimelineBuilder, event: SessionEvent, at: number): voi
       });
       return;
     case "GenerationRecorded":
-      addCall(builder, event, at);
-      return;
-    case "ActStarted":
-      builder.change(turnId, (turn) => {
-        const label = `Step ${event.iteration}: tools`;
-        builder.open(turn, { id: event.id, kind: "act", depth: 1, label, start: at });
-      });
-      return;
-    case "ActCompleted":
-      builder.change(turnId, (turn) => {
-        builder.close(turn, at, "ok", ({ kind }) => kind === "act");
-      });
+      addCall(builder, event);
       return;
     case "ToolStarted":
       builder.change(turnId, (turn) => {
         const { toolCallId: id, displayName: label } = event;
-        builder.open(turn, { id, kind: "tool", depth: 2, label, start: at });
+        builder.open(turn, event, { id, kind: "tool", label, detail: "Tool call", start: at });
       });
       return;
     case "ToolCompleted":
       builder.change(turnId, (turn) => {
         const state = event.success ? "ok" : wasDenied(event) ? "denied" : "failed";
         const own = (span: Span) => span.kind === "tool" && span.id === event.toolCallId;
-        const span = builder.close(turn, at, state, own);
+        const span = builder.close(turn, event, at, state, own);
         // What the tool took, as its card says: the event also waits to be stored.
         if (span) span.end = span.start + event.durationMs;
       });
       return;
     case "ApprovalRequested":
       builder.change(turnId, (turn) => {
-        const label = `Approval of ${event.displayName}`;
-        builder.open(turn, { id: event.waitId, kind: "approval", depth: 2, label, start: at });
+        const label = `Waiting for approval of ${event.displayName}`;
+        builder.open(turn, event, { id: event.waitId, kind: "approval", label, start: at });
       });
       return;
     case "ApprovalDecided":
       builder.change(turnId, (turn) => {
-        const words = decisionWords(event);
-        builder.mark(turn, { kind: "decided", at, words }, event.waitId);
-        if (event.outcome === "PENDING") return;
-        const state = event.outcome === "APPROVED" ? "ok" : "failed";
-        builder.close(turn, at, state, ({ id }) => id === event.waitId);
+        const own = ({ id }: Span) => id === event.waitId;
+        builder.mark(turn, { kind: "decided", at, words: decisionWords(event) }, event.waitId);
+        if (event.outcome === "PENDING") {
+          builder.span(turn, event, own);
+          return;
+        }
+        const denied = event.outcome === "DENIED" ? "denied" : "failed";
+        builder.close(turn, event, at, event.outcome === "APPROVED" ? "ok" : denied, own);
       });
       return;
     case "ToolCallRepaired":
@@ -166,40 +175,54 @@ function addStep(builder: TimelineBuilder, event: SessionEvent, at: number): voi
       });
       return;
     case "HookRan":
-      builder.change(turnId, (turn) => {
-        builder.mark(turn, { kind: "hook", at, words: hookWords(event) }, event.hookCallId);
-      });
+      addHook(builder, event, at);
       return;
     default:
     // All else takes no time and is worth no mark.
   }
 }
 
-function addCall(builder: TimelineBuilder, event: EventOf<"GenerationRecorded">, at: number): void {
+const isModelCall = ({ kind }: Span) => kind === "model";
+
+/** A step is one line, however often the model was called before it answered. */
+function addCall(builder: TimelineBuilder, event: EventOf<"GenerationRecorded">): void {
   builder.change(event.turnId, (turn) => {
-    const span = builder.open(turn, {
-      id: event.id,
-      kind: "model",
-      depth: 2,
-      label: event.model,
-      // It is recorded when it is over.
-      start: at - event.durationMs,
-    });
-    span.end = at;
-    span.state = event.finishReason === "interrupted" ? "interrupted" : "ok";
-    span.usage = {
-      inputTokens: event.usage.inputTokens,
-      outputTokens: event.usage.outputTokens,
-      costUsd: event.usage.costUsd,
+    const usage = {
+      ...event.usage,
       firstTokenMs: event.timeToFirstTokenMs,
       estimated: event.estimated,
     };
+    turn.usage = addUsage(turn.usage, { ...usage, firstTokenMs: null });
+    const span = builder.span(turn, event, isModelCall);
+    if (!span) return;
+    span.detail = event.model;
+    if (usage.firstTokenMs !== null) {
+      // It is recorded when the call is over, and counts from the beginning of the call.
+      usage.firstTokenMs =
+        Math.max(0, timeOf(event) - event.durationMs - span.start) + usage.firstTokenMs;
+    }
+    span.usage = span.usage ? addUsage(span.usage, usage) : usage;
     if (event.retries > 0) {
       const words =
         event.retries === 1 ? "1 earlier call failed" : `${event.retries} earlier calls failed`;
       span.marks.push({ kind: "retry", at: span.start, words });
     }
-    builder.addUsage(turn, span.usage);
+  });
+}
+
+function addHook(builder: TimelineBuilder, event: EventOf<"HookRan">, at: number): void {
+  builder.change(event.turnId, (turn) => {
+    const { id, hookId, event: on, durationMs, decision, hookError, hookReason } = event;
+    const span = builder.open(turn, event, {
+      id,
+      kind: "hook",
+      label: `Hook ${hookId}`,
+      detail: [on, hookError ?? [decision, hookReason].filter(Boolean).join(": ")].join(" · "),
+      // It is told of when it is over.
+      start: at - durationMs,
+    });
+    span.end = at;
+    span.state = hookError ? "failed" : "ok";
   });
 }
 
@@ -215,12 +238,6 @@ function decisionWords({ outcome, note }: EventOf<"ApprovalDecided">): string {
     PENDING: "Approved; more approvals needed",
   };
   return `${words[outcome] ?? outcome}${note ? `: ${note}` : ""}`;
-}
-
-function hookWords(event: EventOf<"HookRan">): string {
-  const { hookId, event: on, decision, hookReason, hookError } = event;
-  const detail = hookError ?? hookReason;
-  return `Hook ${hookId} on ${on}: ${decision}${detail ? ` (${detail})` : ""}`;
 }
 
 /** More than any line shows. */

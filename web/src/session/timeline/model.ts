@@ -1,42 +1,43 @@
 import type { StopReason } from "@/gql/graphql";
+import type { SessionEvent } from "../feed/event";
 
-/** A point in time that is worth a look, in the span or turn in which it was. */
+/** A point in time that is worth a look, in the call or turn in which it was. */
 export interface Mark {
-  readonly kind:
-    | "retry"
-    | "recovered"
-    | "hook"
-    | "cancelled"
-    | "repaired"
-    | "compacted"
-    | "decided";
+  readonly kind: "retry" | "recovered" | "cancelled" | "repaired" | "compacted" | "decided";
   /** In milliseconds of the server's clock. */
   readonly at: number;
   readonly words: string;
 }
 
-export type SpanKind = "reason" | "model" | "act" | "tool" | "approval" | "wait";
+export type SpanKind = "model" | "tool" | "approval" | "wait" | "hook";
 
-/** A stretch of time within a turn. */
+/** A call of a turn, or something that it waited for: one line of the timeline. */
 export interface Span {
   readonly id: string;
   readonly kind: SpanKind;
-  /** 1 for steps and for waits of the whole turn, 2 for what happens within a step. */
-  readonly depth: 1 | 2;
   readonly label: string;
+  /** What stands beside the label, such as the model. */
+  readonly detail: string;
   readonly start: number;
   /** Null while it lasts. */
   readonly end: number | null;
   /** `denied`: a tool call that never ran, because people decided so. */
   readonly state: "open" | "ok" | "failed" | "denied" | "interrupted";
+  /** The step of the turn, where a model was called. */
+  readonly iteration: number | null;
   readonly usage: SpanUsage | null;
   readonly marks: readonly Mark[];
+  /** What the log says of it, in order. */
+  readonly events: readonly SessionEvent[];
 }
 
 /** What a call of a model took. */
 export interface SpanUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly reasoningTokens: number;
   /** A decimal; null when there is no price. */
   readonly costUsd: string | null;
   readonly firstTokenMs: number | null;
@@ -57,6 +58,8 @@ export interface TimelineTurn {
   readonly start: number;
   readonly end: number | null;
   readonly spans: readonly Span[];
+  /** When it could do nothing but wait. The end is null while it lasts. */
+  readonly waits: readonly { readonly start: number; readonly end: number | null }[];
   /** Those that are in none of its spans. */
   readonly marks: readonly Mark[];
   readonly usage: SpanUsage;

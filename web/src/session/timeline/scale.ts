@@ -21,12 +21,10 @@ const HOUR = 60 * MINUTE;
 export function scalesOf(turns: readonly TimelineTurn[], now: number): Map<string, Scale> {
   const measured = turns.map((turn) => {
     const end = Math.max(turn.end ?? now, turn.start + 1);
-    const waits = turn.spans
-      .filter(({ kind }) => kind === "wait")
-      .map((span) => ({
-        start: clamp(span.start, turn.start, end),
-        end: clamp(span.end ?? end, turn.start, end),
-      }));
+    const waits = turn.waits.map((wait) => ({
+      start: clamp(wait.start, turn.start, end),
+      end: clamp(wait.end ?? end, turn.start, end),
+    }));
     const waited = waits.reduce((sum, wait) => sum + wait.end - wait.start, 0);
     return { turn, end, waits, worked: end - turn.start - waited };
   });

@@ -4,6 +4,7 @@ import type { SessionEvent } from "../feed/event";
 import { event, textMessage, turnWithTool, usage } from "../feed/test/events";
 import { timelineOf } from "./foldTimeline";
 import type { TimelineTurn } from "./model";
+import { rowsOf } from "./rows";
 import { scalesOf } from "./scale";
 import { markBadges, tookWords } from "./words";
 
@@ -43,16 +44,10 @@ const span = (turn: TimelineTurn, label: string | RegExp) =>
   );
 
 describe("a turn", () => {
-  it("is steps, and calls within them", () => {
+  it("is one span for each call of a model or a tool", () => {
     const turn = only(turnWithTool().map((each, index) => ({ ...each, ...at(index * 100) })));
     expect(turn.status).toBe("completed");
-    expect(turn.spans.map(({ kind, depth }) => `${kind} ${depth}`)).toEqual([
-      "reason 1",
-      "model 2",
-      "act 1",
-      "tool 2",
-      "model 2",
-    ]);
+    expect(turn.spans.map(({ kind }) => kind)).toEqual(["model", "tool"]);
     expect(turn.usage).toMatchObject({ inputTokens: 20, costUsd: "0.002", firstTokenMs: 300 });
     expect(turn.spans.every(({ end }) => end !== null)).toBe(true);
   });
@@ -60,10 +55,12 @@ describe("a turn", () => {
   it("knows when it was queued, what it was asked, and when its model call began", () => {
     const turn = only([...begun, called]);
     expect(turn).toMatchObject({ queuedAt: BEGIN, start: BEGIN + 100, preview: "Write a file" });
-    expect(span(turn, "sim-default")).toMatchObject({
-      start: BEGIN + 200,
-      end: BEGIN + 1000,
-      usage: { firstTokenMs: 300, estimated: false },
+    expect(span(turn, "Model call")).toMatchObject({
+      detail: "sim-default",
+      iteration: 1,
+      // From the step's beginning on, with the calls that failed before: 90 ms, and 300 of the call.
+      start: BEGIN + 110,
+      usage: { firstTokenMs: 390, estimated: false },
       marks: [{ kind: "retry", words: "2 earlier calls failed" }],
     });
   });
@@ -85,10 +82,10 @@ describe("what goes wrong", () => {
       event("ReasonRecovered", 4, { ...at(900), iteration: 1, policy: "RESTART", recoveries: 1 }),
       { ...called, finishReason: "interrupted", estimated: true, retries: 0 } as SessionEvent,
     ]);
-    expect(span(turn, /model$/)?.marks).toMatchObject([{ kind: "recovered" }]);
-    expect(span(turn, "sim-default")).toMatchObject({
-      state: "interrupted",
+    expect(span(turn, "Model call")).toMatchObject({
+      state: "open",
       usage: { estimated: true },
+      marks: [{ kind: "recovered" }],
     });
     expect(turn.usage.estimated).toBe(true);
   });
@@ -121,7 +118,7 @@ describe("what goes wrong", () => {
     expect(turn.marks).toMatchObject([{ words: "Cancelled: Another message interrupted." }]);
   });
 
-  it("puts hooks on the call that they are about, else on the step", () => {
+  it("has a span for each hook, which ends when it is told of", () => {
     const hook = (sequence: number, hookCallId: string | null) =>
       event("HookRan", sequence, {
         ...at(1200),
@@ -131,6 +128,7 @@ describe("what goes wrong", () => {
         hookReason: "No",
         hookError: null,
         hookCallId,
+        durationMs: 40,
       });
     const turn = only([
       ...acting,
@@ -155,10 +153,14 @@ describe("what goes wrong", () => {
       state: "failed",
       // What the tool took, as the chat says, and not when it was stored.
       end: BEGIN + 1298,
-      marks: [{ words: "Hook user_hooks:0 on pre_tool_use: block (No)" }],
     });
-    expect(span(turn, "Other")?.marks).toEqual([]);
-    expect(span(turn, /tools/)?.marks).toHaveLength(1);
+    expect(turn.spans.filter(({ kind }) => kind === "hook")).toHaveLength(2);
+    expect(span(turn, "Hook user_hooks:0")).toMatchObject({
+      detail: "pre_tool_use · block: No",
+      start: BEGIN + 1160,
+      end: BEGIN + 1200,
+      state: "ok",
+    });
   });
 });
 
@@ -177,16 +179,20 @@ describe("waits", () => {
   it("are open until the turn goes on, and tell for whom it waits", () => {
     const turn = only(waiting);
     expect(turn.status).toBe("waiting");
-    expect(span(turn, "Waiting for approval of bash")).toMatchObject({ kind: "wait", end: null });
+    expect(turn.spans.filter(({ kind }) => kind === "wait" || kind === "approval")).toMatchObject([
+      { label: "Waiting for approval of Shell", kind: "approval", end: null },
+    ]);
+    expect(turn.waits).toEqual([{ start: BEGIN + 1030, end: null }]);
     const resumed = only([
       ...waiting,
       event("ApprovalDecided", 9, { ...at(5000), waitId: "wait_1", outcome: "DENIED", note: "No" }),
       event("TurnResumed", 10, at(5000)),
     ]);
     expect(resumed.status).toBe("running");
-    expect(span(resumed, /^Waiting/)).toMatchObject({ start: BEGIN + 1030, end: BEGIN + 5000 });
-    expect(span(resumed, "Approval of Shell")).toMatchObject({
-      state: "failed",
+    expect(resumed.waits).toEqual([{ start: BEGIN + 1030, end: BEGIN + 5000 }]);
+    expect(span(resumed, /^Waiting/)).toMatchObject({
+      state: "denied",
+      end: BEGIN + 5000,
       marks: [{ words: "Denied: No" }],
     });
   });
@@ -215,7 +221,38 @@ describe("waits", () => {
       ...waiting,
       event("ApprovalDecided", 9, { ...at(2000), waitId: "wait_1", outcome: "PENDING", note: "" }),
     ]);
-    expect(span(turn, "Approval of Shell")).toMatchObject({ state: "open", end: null });
+    expect(span(turn, /^Waiting/)).toMatchObject({ state: "open", end: null });
+  });
+});
+
+describe("the lines", () => {
+  const turn = only([
+    ...acting,
+    event("ToolStarted", 7, { ...at(1100), toolCallId: "call_1", displayName: "Shell" }),
+    event("ToolCompleted", 8, {
+      ...at(8000),
+      toolCallId: "call_1",
+      success: false,
+      toolError: "not_found: No.",
+      durationMs: 6000,
+    }),
+    event("TurnCancelled", 9, at(9000)),
+  ]);
+  const labels = (
+    ...of: Parameters<typeof rowsOf> extends [unknown, unknown, ...infer R] ? R : []
+  ) => rowsOf([turn], BEGIN + 9000, ...of).map((row) => row.span?.label ?? "turn");
+
+  it("are a turn and its calls", () => {
+    expect(labels()).toEqual(["turn", "Model call", "Shell"]);
+    expect(labels({}, new Set(["turn_1"]))).toEqual(["turn"]);
+  });
+
+  it("are filtered by kind, failure and time, and a turn without any is left out", () => {
+    expect(labels({ kind: "tool" })).toEqual(["turn", "Shell"]);
+    expect(labels({ only: "failed" })).toEqual(["turn", "Shell"]);
+    expect(labels({ only: "slow" })).toEqual(["turn", "Shell"]);
+    expect(labels({ kind: "model", only: "failed" })).toEqual([]);
+    expect(labels({ kind: "hook" })).toEqual([]);
   });
 });
 
@@ -234,23 +271,12 @@ describe("a fork", () => {
 });
 
 describe("the scale", () => {
-  const wait = (start: number, end: number) => ({
-    id: `w${start}`,
-    kind: "wait" as const,
-    depth: 1 as const,
-    label: "",
-    start,
-    end,
-    state: "ok" as const,
-    usage: null,
-    marks: [],
-  });
   const turn = (id: string, end: number, waits: [number, number][] = []): TimelineTurn => ({
     ...only(begun),
     id,
     start: 0,
     end,
-    spans: waits.map(([from, to]) => wait(from, to)),
+    waits: waits.map(([from, to]) => ({ start: from, end: to })),
   });
   const scaleOf = (id: string, ...turns: TimelineTurn[]) => {
     const scale = scalesOf(turns, 0).get(id);

@@ -1,7 +1,8 @@
 import { formatCost } from "@/money/amounts";
-import { formatCount, formatDuration } from "@/ui/format";
+import { formatCount, formatDateTime, formatDuration } from "@/ui/format";
 import { stopWords } from "../chat/stopReasons";
 import type { Mark, Span, SpanUsage, TimelineTurn } from "./model";
+import { addUsage } from "./usage";
 
 const STATUSES: Record<TimelineTurn["status"], string> = {
   running: "running",
@@ -44,6 +45,42 @@ export function tookWords({ start, end, ...of }: Span | TimelineTurn, now: numbe
   return formatDuration(Math.max(0, (end ?? now) - start));
 }
 
+/** What turns took in all. */
+export function totalUsage(turns: readonly TimelineTurn[]): SpanUsage | null {
+  return turns.reduce<SpanUsage | null>(
+    (total, { usage }) => (total ? addUsage(total, usage) : usage),
+    null,
+  );
+}
+
+/** How often a turn did something of each kind, and how long that took. */
+export function kindTotals(turn: TimelineTurn, now: number) {
+  const kinds: [words: string, kinds: Span["kind"][]][] = [
+    ["Model calls", ["model"]],
+    ["Tool calls", ["tool"]],
+    ["Waiting", ["wait", "approval"]],
+    ["Hooks", ["hook"]],
+  ];
+  return kinds.flatMap(([words, which]) => {
+    const spans = turn.spans.filter(({ kind }) => which.includes(kind));
+    const took = spans.reduce((sum, { start, end }) => sum + Math.max(0, (end ?? now) - start), 0);
+    return spans.length === 0 ? [] : [{ words, count: spans.length, took }];
+  });
+}
+
+export function turnFacts(turn: TimelineTurn, now: number): string[] {
+  const queued = turn.queuedAt === null ? 0 : turn.start - turn.queuedAt;
+  const { firstTokenMs } = turn.usage;
+  return [
+    `Started ${formatDateTime(turn.start)}`,
+    queued > 0 ? `after ${formatDuration(queued)} in the queue` : "",
+    `took ${tookWords(turn, now)}`,
+    firstTokenMs === null ? "" : `first token after ${formatDuration(firstTokenMs)}`,
+    turn.usage.estimated ? "partly estimated" : "",
+    turn.inherited ? "from the session this one was forked from" : "",
+  ].filter((fact) => fact !== "");
+}
+
 export function tokenWords(usage: SpanUsage | null): string {
   if (usage === null) return "";
   const tokens = usage.inputTokens + usage.outputTokens;
@@ -56,31 +93,14 @@ export function costWords(usage: SpanUsage | null): string {
   return `${usage.estimated ? "≈ " : ""}${formatCost(usage.costUsd)}`;
 }
 
-/** What short badges say of marks, in the order in which they first came. */
-export function markBadges(marks: readonly Mark[]): string[] {
-  const counts = new Map<string, number>();
-  for (const { kind } of marks) {
-    // That, the badge of the turn's or the step's own state says.
-    if (kind !== "cancelled") counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  }
-  return [...counts].map(([kind, count]) => badge(kind as Mark["kind"], count));
-}
+const MARKS: Partial<Record<Mark["kind"], string>> = {
+  retry: "retried",
+  recovered: "restarted",
+  repaired: "repaired",
+  compacted: "shortened",
+};
 
-function badge(kind: Mark["kind"], count: number): string {
-  switch (kind) {
-    case "retry":
-      return "retried";
-    case "recovered":
-      return "restarted";
-    case "hook":
-      return count === 1 ? "1 hook" : `${count} hooks`;
-    case "cancelled":
-      return "cancelled";
-    case "repaired":
-      return "repaired";
-    case "compacted":
-      return "shortened";
-    case "decided":
-      return count === 1 ? "decided" : `${count} decisions`;
-  }
+/** What short badges say of marks, in the order in which they first came. All else the state of the call or the turn says. */
+export function markBadges(marks: readonly Mark[]): string[] {
+  return [...new Set(marks.flatMap(({ kind }) => MARKS[kind] ?? []))];
 }

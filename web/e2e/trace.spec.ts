@@ -1,0 +1,95 @@
+import type { Page } from "@playwright/test";
+import {
+  approvals,
+  cancelOpenTurns,
+  createAgent,
+  openNewSession,
+  scriptedCall,
+  send,
+  signIn,
+  turnSummary,
+  WRITE_NOTES,
+  waitCard,
+} from "./steps";
+import { expect, test } from "./test";
+
+const lines = (page: Page) => page.getByRole("listbox", { name: "Turns and calls" });
+const line = (page: Page, kind: string) => lines(page).locator(`[data-span="${kind}"]`);
+const part = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+test("a call is opened in the timeline, with what went in and what came out", async ({ page }) => {
+  await signIn(page);
+  const agent = await createAgent(page, "sim-default");
+  await openNewSession(page, agent, "What was sent");
+  await send(page, WRITE_NOTES);
+  await expect(turnSummary(page)).toBeVisible({ timeout: 20_000 });
+  await page.getByRole("link", { name: "Timeline" }).click();
+  await expect(line(page, "turn")).toHaveCount(1);
+  await expect(line(page, "model")).toHaveCount(2);
+  await expect(line(page, "tool")).toHaveCount(1);
+  await expect(page.getByText(/2 model calls · 1 tool call · .* tokens/)).toBeVisible();
+
+  const inspector = page.getByRole("region", { name: "Model call" });
+  await line(page, "model").last().click();
+  await expect(inspector).toContainText("System prompt");
+  await expect(inspector).toContainText("Write hello world to file notes.txt");
+  await expect(inspector).toContainText("Result of write_file");
+  await expect(inspector.getByRole("note")).toBeHidden();
+  await part(page, "Usage").click();
+  await expect(inspector).toContainText(/Input tokens\d/);
+  await part(page, "Output").click();
+  await expect(inspector).toContainText("Answer");
+
+  // The link leads to the same part of the same call.
+  await page.reload();
+  await expect(inspector).toContainText("Answer");
+  await expect(lines(page).getByRole("option", { selected: true })).toContainText("sim-default");
+
+  await lines(page).focus();
+  await page.keyboard.press("ArrowUp");
+  const call = page.getByRole("region", { name: "Write file" });
+  await expect(call).toContainText("Result");
+  await part(page, "Input").click();
+  await expect(call).toContainText("notes.txt");
+  await part(page, "Raw").click();
+  await expect(call).toContainText("TOOL_COMPLETED");
+
+  await page.keyboard.press("Tab");
+  await lines(page).focus();
+  await page.keyboard.press("ArrowLeft");
+  await expect(line(page, "model")).toHaveCount(0);
+  await page.keyboard.press("ArrowRight");
+  await expect(line(page, "model")).toHaveCount(2);
+});
+
+test("what waits is one line, and calls are found by kind and failure", async ({ page }) => {
+  await signIn(page);
+  const agent = await createAgent(
+    page,
+    "sim-script",
+    approvals({ rules: [{ tools: ["delete_file"], approve: "always" }] }),
+  );
+  await openNewSession(page, agent, "Where it went");
+  await send(page, scriptedCall("delete_file", { path: "/workspace/none.txt" }, "Done."));
+  await waitCard(page, "APPROVAL").waitFor();
+  await page.getByRole("link", { name: "Timeline" }).click();
+  await expect(line(page, "approval")).toContainText("Waiting for approval of Delete file");
+  await expect(line(page, "approval")).toHaveAttribute("data-state", "open");
+  await expect(line(page, "wait")).toHaveCount(0);
+  await expect(line(page, "turn")).toHaveAttribute("data-state", "waiting");
+
+  await page.getByRole("link", { name: "Chat" }).click();
+  await waitCard(page, "APPROVAL").getByRole("button", { name: "Approve", exact: true }).click();
+  await expect(turnSummary(page)).toBeVisible({ timeout: 20_000 });
+  await page.getByRole("link", { name: "Timeline" }).click();
+  await expect(line(page, "approval")).toHaveAttribute("data-state", "ok");
+  await expect(line(page, "tool")).toHaveAttribute("data-state", "failed");
+  await page.getByLabel("Outcome").selectOption("Failed");
+  await expect(lines(page).getByRole("option")).toHaveCount(2);
+  await line(page, "tool").click();
+  await part(page, "Output").click();
+  await expect(page.getByRole("region", { name: "Delete file" })).toContainText("not_found");
+  await page.getByLabel("Kind").selectOption("Hooks");
+  await expect(page.getByText("No calls match the filter.")).toBeVisible();
+  await cancelOpenTurns(page);
+});

@@ -1,0 +1,38 @@
+import { Check, Copy } from "lucide-react";
+import type { ReactNode } from "react";
+import { IconButton } from "@/ui/Button";
+import { JsonBlock } from "@/ui/JsonBlock";
+import { useCopy } from "@/ui/useCopy";
+
+interface SectionProps {
+  title: ReactNode;
+  /** What the button copies. */
+  copied: string;
+  children: ReactNode;
+}
+
+/** A part of what is known of a call, to be taken elsewhere. */
+export function Section({ title, copied: text, children }: SectionProps) {
+  const { copied, copy } = useCopy();
+  return (
+    <div className="card overflow-hidden text-sm">
+      <div className="flex min-h-8 items-center gap-2 border-b border-line pl-3 text-xs text-ink-2">
+        <span className="min-w-0 flex-1 truncate">{title}</span>
+        <IconButton label={copied ? "Copied" : "Copy"} onClick={() => copy(text)}>
+          {copied ? <Check size={14} className="text-ok" /> : <Copy size={14} />}
+        </IconButton>
+      </div>
+      <div className="space-y-2 px-3 py-2">{children}</div>
+    </div>
+  );
+}
+
+/** A section of data. */
+export function Block({ title, value }: { title: ReactNode; value: unknown }) {
+  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  return (
+    <Section title={title} copied={text}>
+      <JsonBlock value={value} />
+    </Section>
+  );
+}
