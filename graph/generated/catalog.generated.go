@@ -1070,6 +1070,29 @@ func (ec *executionContext) fieldContext_CapabilityInfo_configSchema(_ context.C
 	return graphql.NewScalarFieldContext("CapabilityInfo", field, false, false, errors.New("field of type JSON does not have child fields"))
 }
 
+func (ec *executionContext) _CapabilityInfo_defaultConfig(ctx context.Context, field graphql.CollectedField, obj *model.CapabilityInfo) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CapabilityInfo_defaultConfig(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DefaultConfig, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v models.JSON) graphql.Marshaler {
+			return ec.marshalOJSON2githubᚗcomᚋostlerᚑdevᚋostlerᚋinternalᚋmodelsᚐJSON(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CapabilityInfo_defaultConfig(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CapabilityInfo", field, false, false, errors.New("field of type JSON does not have child fields"))
+}
+
 func (ec *executionContext) _CapabilityRef_id(ctx context.Context, field graphql.CollectedField, obj *model.CapabilityRef) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5533,6 +5556,11 @@ func (ec *executionContext) _CapabilityInfo(ctx context.Context, sel ast.Selecti
 			}
 		case "configSchema":
 			out.Values[i] = ec._CapabilityInfo_configSchema(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "defaultConfig":
+			out.Values[i] = ec._CapabilityInfo_defaultConfig(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

@@ -351,14 +351,15 @@ type ComplexityRoot struct {
 	}
 
 	CapabilityInfo struct {
-		ConfigSchema func(childComplexity int) int
-		DependsOn    func(childComplexity int) int
-		Description  func(childComplexity int) int
-		ID           func(childComplexity int) int
-		Name         func(childComplexity int) int
-		Risk         func(childComplexity int) int
-		Status       func(childComplexity int) int
-		Tools        func(childComplexity int) int
+		ConfigSchema  func(childComplexity int) int
+		DefaultConfig func(childComplexity int) int
+		DependsOn     func(childComplexity int) int
+		Description   func(childComplexity int) int
+		ID            func(childComplexity int) int
+		Name          func(childComplexity int) int
+		Risk          func(childComplexity int) int
+		Status        func(childComplexity int) int
+		Tools         func(childComplexity int) int
 	}
 
 	CapabilityRef struct {
@@ -3127,6 +3128,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CapabilityInfo.ConfigSchema(childComplexity), true
+	case "CapabilityInfo.defaultConfig":
+		if e.ComplexityRoot.CapabilityInfo.DefaultConfig == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CapabilityInfo.DefaultConfig(childComplexity), true
 	case "CapabilityInfo.dependsOn":
 		if e.ComplexityRoot.CapabilityInfo.DependsOn == nil {
 			break
@@ -10277,7 +10284,14 @@ type DiscoveredModel {
 "A named bundle of tools, instructions and settings that an agent can have."
 type CapabilityInfo {
   id: ID! name: String! description: String! risk: Risk! status: CapabilityStatus!
-  tools: [ToolInfo!]! dependsOn: [ID!]! configSchema: JSON
+  tools: [ToolInfo!]! dependsOn: [ID!]!
+  """
+  The JSON Schema of the settings, from which forms can be drawn; null when there are none. Its hints are ` + "`" + `x-order` + "`" + `, ` + "`" + `x-group` + "`" + `, ` + "`" + `x-multiline` + "`" + `,
+  ` + "`" + `x-labels` + "`" + ` (the words for values) and ` + "`" + `x-reference` + "`" + ` (what a name refers to, such as a tool).
+  """
+  configSchema: JSON
+  "The settings that hold where none are given; null when there are none."
+  defaultConfig: JSON
 }
 "How much harm a capability can do."
 enum Risk { LOW MEDIUM HIGH }
@@ -12055,6 +12069,8 @@ func (ec *executionContext) childFields_CapabilityInfo(ctx context.Context, fiel
 		return ec.fieldContext_CapabilityInfo_dependsOn(ctx, field)
 	case "configSchema":
 		return ec.fieldContext_CapabilityInfo_configSchema(ctx, field)
+	case "defaultConfig":
+		return ec.fieldContext_CapabilityInfo_defaultConfig(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CapabilityInfo", field.Name)
 }

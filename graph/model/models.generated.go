@@ -281,14 +281,18 @@ func (BudgetWarned) IsEvent() {}
 
 // A named bundle of tools, instructions and settings that an agent can have.
 type CapabilityInfo struct {
-	ID           string           `json:"id"`
-	Name         string           `json:"name"`
-	Description  string           `json:"description"`
-	Risk         Risk             `json:"risk"`
-	Status       CapabilityStatus `json:"status"`
-	Tools        []*ToolInfo      `json:"tools"`
-	DependsOn    []string         `json:"dependsOn"`
-	ConfigSchema models.JSON      `json:"configSchema,omitempty"`
+	ID          string           `json:"id"`
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
+	Risk        Risk             `json:"risk"`
+	Status      CapabilityStatus `json:"status"`
+	Tools       []*ToolInfo      `json:"tools"`
+	DependsOn   []string         `json:"dependsOn"`
+	// The JSON Schema of the settings, from which forms can be drawn; null when there are none. Its hints are `x-order`, `x-group`, `x-multiline`,
+	// `x-labels` (the words for values) and `x-reference` (what a name refers to, such as a tool).
+	ConfigSchema models.JSON `json:"configSchema,omitempty"`
+	// The settings that hold where none are given; null when there are none.
+	DefaultConfig models.JSON `json:"defaultConfig,omitempty"`
 }
 
 // A capability that is attached to a harness or an agent, with its settings.

@@ -117,5 +117,6 @@ func encodeCapability(c *tools.Capability) *model.CapabilityInfo {
 	return &model.CapabilityInfo{
 		ID: c.ID, Name: c.Name, Description: c.Description, Risk: model.Risk(c.Risk), Status: model.CapabilityStatusAvailable,
 		Tools: encodeTools(manifests), DependsOn: depends, ConfigSchema: models.JSON(c.ConfigSchema),
+		DefaultConfig: models.JSON(c.DefaultConfig),
 	}
 }

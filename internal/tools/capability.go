@@ -22,9 +22,13 @@ type Capability struct {
 	Pays bool
 	// Prompt is a section of the system prompt; empty for none.
 	Prompt string
-	// ConfigSchema is the JSON Schema of the settings; nil when there are none.
+	// ConfigSchema is the JSON Schema of the settings; nil when there are none. Forms are drawn from it, with the hints x-order,
+	// x-group, x-multiline, x-reference and x-labels.
 	ConfigSchema json.RawMessage
-	Tools        []Tool
+	// DefaultConfig is the settings that hold where none are given. The registry takes them from the default of the schema's root; nil
+	// when it has none.
+	DefaultConfig json.RawMessage
+	Tools         []Tool
 
 	// The following are worked out from the settings, which have passed the schema; without settings they are {}. They
 	// must be pure, and are nil where there is nothing. A failure refuses the attachment; a *fault.Error's path leads

@@ -80,6 +80,9 @@ func (r *Registry) add(c Capability) (*capability, error) {
 			return nil, err
 		}
 		added.config = s
+		if added.DefaultConfig, err = s.rootDefault(); err != nil {
+			return nil, fmt.Errorf("the default of the settings of capability %s: %w", c.ID, err)
+		}
 	}
 	for _, t := range c.Tools {
 		reg, err := register(t, c.ID)

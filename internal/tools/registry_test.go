@@ -322,3 +322,22 @@ func TestResolveProperties(t *testing.T) {
 		}
 	})
 }
+
+// Forms begin with the default settings, and pages show them.
+func TestTheDefaultOfSettingsFollowsTheirSchema(t *testing.T) {
+	of := func(value string) tools.Capability {
+		c := capability("configured")
+		c.ConfigSchema = json.RawMessage(`{"type":"object","properties":{"level":{"type":"integer"}},"default":` + value + `}`)
+		return c
+	}
+	r, err := tools.NewRegistry(of(`{"level":2}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, _ := r.Capability("configured"); string(c.DefaultConfig) != `{"level":2}` {
+		t.Errorf("the default is %s", c.DefaultConfig)
+	}
+	if _, err := tools.NewRegistry(of(`{"level":"high"}`)); err == nil || !strings.Contains(err.Error(), "level must be of type integer") {
+		t.Errorf("a default that breaks the schema: %v", err)
+	}
+}

@@ -58,6 +58,17 @@ func compileSchema(name string, source json.RawMessage) (*schema, error) {
 	return &schema{compiled: compiled}, nil
 }
 
+// rootDefault returns the default of the whole value; nil when there is none. It follows the schema.
+func (s *schema) rootDefault() (json.RawMessage, error) {
+	if s.compiled.Default == nil {
+		return nil, nil
+	}
+	if problems := s.check(*s.compiled.Default); len(problems) > 0 {
+		return nil, errors.New(describe(problems))
+	}
+	return json.Marshal(*s.compiled.Default)
+}
+
 // check returns the broken rules, sorted by path. The value comes from jsonx.Normalized.
 func (s *schema) check(v any) []problem {
 	err := s.compiled.Validate(v)

@@ -44,41 +44,69 @@ func Capability(expressions *expr.Compiler) tools.Capability {
 	}
 }
 
+// The root's default is what settings without rules and without a default mean.
 const configSchema = `{
 	"type": "object",
+	"default": {"default": "destructive"},
 	"properties": {
+		"default": {
+			"enum": ["destructive", "always", "never"], "title": "Ask people", "x-order": 1,
+			"x-labels": {"destructive": "Before anything destructive", "always": "Before every tool", "never": "Only where a rule says so"},
+			"description": "For calls that no rule matches. Destructive tools overwrite or delete something. Without a choice it is anything destructive, or nothing once there are rules."
+		},
 		"rules": {
-			"type": "array", "maxItems": 64, "description": "The first rule that matches a call decides about it.",
+			"type": "array", "maxItems": 64, "title": "Rules", "x-order": 2, "description": "The first rule that matches a call decides about it.",
 			"items": {
-				"type": "object",
+				"type": "object", "title": "Rule",
 				"properties": {
-					"tools": {"type": "array", "minItems": 1, "maxItems": 64, "items": {"type": "string", "maxLength": 512}, "description": "Names of tools, each with an optional * at its end; | separates alternatives."},
-					"when": {"type": "string", "maxLength": 4096, "description": "A CEL expression over the call. Left out, the rule matches all calls of its tools."},
-					"approve": {"enum": ["always", "never"]},
-					"quorum": {"$ref": "#/$defs/quorum"},
-					"role": {"$ref": "#/$defs/role"},
-					"allowSelf": {"$ref": "#/$defs/allowSelf"},
-					"expiresInSeconds": {"$ref": "#/$defs/expiresInSeconds"},
-					"onExpiry": {"$ref": "#/$defs/onExpiry"}
+					"tools": {
+						"type": "array", "minItems": 1, "maxItems": 64, "title": "Tools", "x-order": 1,
+						"items": {"type": "string", "maxLength": 512, "x-reference": "tool"},
+						"description": "Names of tools, each with an optional * at its end; | separates alternatives."
+					},
+					"approve": {
+						"enum": ["always", "never"], "title": "What happens", "x-order": 2, "default": "always",
+						"x-labels": {"always": "Ask people", "never": "Run without asking"}
+					},
+					"when": {
+						"type": "string", "maxLength": 4096, "title": "Only if", "x-order": 3, "x-multiline": true, "examples": ["arguments.amount > 1000"],
+						"description": "A CEL expression over the call. Left out, the rule matches all calls of its tools."
+					},
+					"role": {"$ref": "#/$defs/role", "x-order": 4, "x-group": "Who decides", "default": null},
+					"quorum": {"$ref": "#/$defs/quorum", "x-order": 5, "x-group": "Who decides", "default": null},
+					"allowSelf": {"$ref": "#/$defs/allowSelf", "x-order": 6, "x-group": "Who decides", "default": null},
+					"expiresInSeconds": {"$ref": "#/$defs/expiresInSeconds", "x-order": 7, "x-group": "Without an answer", "default": null},
+					"onExpiry": {"$ref": "#/$defs/onExpiry", "x-order": 8, "x-group": "Without an answer", "default": null}
 				},
 				"required": ["tools", "approve"],
 				"additionalProperties": false
 			}
 		},
-		"default": {"enum": ["always", "destructive", "never"], "description": "Applies to calls that no rule matches; destructive requires approval for tools that destroy or overwrite something. The default is never, or destructive in settings without rules."},
-		"quorum": {"$ref": "#/$defs/quorum"},
-		"role": {"$ref": "#/$defs/role"},
-		"allowSelf": {"$ref": "#/$defs/allowSelf"},
-		"expiresInSeconds": {"$ref": "#/$defs/expiresInSeconds"},
-		"onExpiry": {"$ref": "#/$defs/onExpiry"}
+		"role": {"$ref": "#/$defs/role", "x-order": 3, "x-group": "Who decides, unless a rule says otherwise"},
+		"quorum": {"$ref": "#/$defs/quorum", "x-order": 4, "x-group": "Who decides, unless a rule says otherwise"},
+		"allowSelf": {"$ref": "#/$defs/allowSelf", "x-order": 5, "x-group": "Who decides, unless a rule says otherwise"},
+		"expiresInSeconds": {"$ref": "#/$defs/expiresInSeconds", "x-order": 6, "x-group": "Without an answer"},
+		"onExpiry": {"$ref": "#/$defs/onExpiry", "x-order": 7, "x-group": "Without an answer"}
 	},
 	"additionalProperties": false,
 	"$defs": {
-		"quorum": {"type": "integer", "minimum": 1, "maximum": 10, "default": 1, "description": "How many different people must approve."},
-		"role": {"enum": ["OWNER", "ADMIN", "MEMBER"], "default": "MEMBER", "description": "The lowest role that may decide."},
-		"allowSelf": {"type": "boolean", "default": false, "description": "Whether the person who started the turn may approve, too."},
-		"expiresInSeconds": {"type": "integer", "minimum": 10, "maximum": 2592000, "default": 86400, "description": "How long the approval stays open."},
-		"onExpiry": {"enum": ["deny", "fail"], "default": "deny", "description": "What happens when the approval expires: the call is denied, or the turn fails."}
+		"quorum": {"type": "integer", "minimum": 1, "maximum": 10, "default": 1, "title": "Approvals needed", "description": "How many different people must approve."},
+		"role": {
+			"enum": ["OWNER", "ADMIN", "MEMBER"], "default": "MEMBER", "title": "Lowest role that may decide",
+			"description": "Members of a lower role can't approve."
+		},
+		"allowSelf": {
+			"type": "boolean", "default": false, "title": "People may approve their own turns",
+			"description": "Whether the person who started the turn may approve, too."
+		},
+		"expiresInSeconds": {
+			"type": "integer", "minimum": 10, "maximum": 2592000, "default": 86400, "title": "Expires after (seconds)",
+			"description": "How long the approval stays open."
+		},
+		"onExpiry": {
+			"enum": ["deny", "fail"], "default": "deny", "title": "When it expires",
+			"description": "What happens when the approval expires: the call is denied, or the turn fails."
+		}
 	}
 }`
 

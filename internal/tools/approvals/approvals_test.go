@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -204,6 +205,22 @@ func TestWithoutSettingsDestructiveToolsAsk(t *testing.T) {
 		}
 		if got := verdict(t, g, call("read_file", `{}`)); got.Kind != want[1] {
 			t.Errorf("%s: a harmless call gets %+v", config, got)
+		}
+	}
+}
+
+// The form shows the default settings in place of none, so the two must decide alike.
+func TestTheDefaultSettingsMeanWhatNoneMean(t *testing.T) {
+	all := registry(t).Capabilities()
+	if len(all) != 1 || len(all[0].DefaultConfig) == 0 {
+		t.Fatalf("the capabilities are %+v", all)
+	}
+	none, given := gate(t, `{}`), gate(t, string(all[0].DefaultConfig))
+	for _, hints := range []tools.Hints{{}, {Destructive: true}} {
+		c := call("write_file", `{}`)
+		c.Hints = hints
+		if a, b := verdict(t, none, c), verdict(t, given, c); !reflect.DeepEqual(a, b) {
+			t.Errorf("%+v: without settings %+v, with the default %+v", hints, a, b)
 		}
 	}
 }

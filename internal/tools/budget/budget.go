@@ -43,12 +43,12 @@ func Capability() tools.Capability {
 			"type": "object",
 			"properties": {
 				"target": {
-					"type": "object",
+					"type": "object", "title": "Target",
 					"description": "What the work should stay within. The agent reads it, but unlike a budget it is not enforced.",
 					"properties": {
-						"amount": {"type": "string", "pattern": "^[0-9]{1,10}(\\.[0-9]{1,9})?$", "description": "A decimal above 0, as text."},
-						"currency": {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,31}$", "description": "usd, tokens, credits, tool_calls or a unit of your own."},
-						"note": {"type": "string", "minLength": 1, "maxLength": 500, "pattern": "\\S", "description": "What else the agent should know about it."}
+						"amount": {"type": "string", "title": "Amount", "examples": ["5.00"], "pattern": "^[0-9]{1,10}(\\.[0-9]{1,9})?$", "description": "A decimal above 0, as text."},
+						"currency": {"type": "string", "title": "Currency", "examples": ["usd"], "pattern": "^[a-z][a-z0-9_]{0,31}$", "description": "usd, tokens, credits, tool_calls or a unit of your own."},
+						"note": {"type": "string", "title": "Note", "x-multiline": true, "minLength": 1, "maxLength": 500, "pattern": "\\S", "description": "What else the agent should know about it."}
 					},
 					"required": ["amount", "currency"],
 					"additionalProperties": false

@@ -43,39 +43,71 @@ const configSchema = `{
 	"type": "object",
 	"properties": {
 		"hooks": {
-			"type": "array", "maxItems": 64, "description": "They run in this order, after the hooks of capabilities.",
+			"type": "array", "maxItems": 64, "title": "Hooks", "description": "They run in this order, after the hooks of capabilities.",
 			"items": {
-				"type": "object",
+				"type": "object", "title": "Hook",
 				"properties": {
-					"name": {"type": "string", "maxLength": 64, "description": "The hook's id is user_hooks:{name}; without a name, user_hooks:{position}, from 0."},
-					"event": {"type": "string", "minLength": 1, "description": "session_start, user_prompt_submit, pre_tool_use, post_tool_use or turn_end."},
+					"name": {
+						"type": "string", "maxLength": 64, "title": "Name", "x-order": 1, "examples": ["audit"],
+						"description": "The hook's id is user_hooks:{name}; without a name, user_hooks:{position}, from 0."
+					},
+					"event": {
+						"type": "string", "minLength": 1, "title": "Event", "x-order": 2,
+						"x-labels": {
+							"session_start": "A session starts", "user_prompt_submit": "A message is sent", "pre_tool_use": "Before a tool runs",
+							"post_tool_use": "After a tool has run", "turn_end": "A turn ends"
+						},
+						"description": "session_start, user_prompt_submit, pre_tool_use, post_tool_use or turn_end."
+					},
 					"matcher": {
-						"type": "object",
+						"type": "object", "title": "Only for some calls", "x-order": 3,
 						"properties": {
-							"tools": {"type": "array", "maxItems": 64, "items": {"type": "string", "maxLength": 512}, "description": "Names of tools, each with an optional * at its end; | separates alternatives. Left out, all tools match."},
-							"when": {"type": "string", "maxLength": 4096, "description": "A CEL expression that returns true or false."}
+							"tools": {
+								"type": "array", "maxItems": 64, "title": "Tools", "items": {"type": "string", "maxLength": 512, "x-reference": "tool"},
+								"description": "Names of tools, each with an optional * at its end; | separates alternatives. Left out, all tools match."
+							},
+							"when": {
+								"type": "string", "maxLength": 4096, "title": "Only if", "x-multiline": true, "examples": ["arguments.path.startsWith('/workspace/')"],
+								"description": "A CEL expression that returns true or false."
+							}
 						},
 						"additionalProperties": false
 					},
 					"webhook": {
-						"type": "object",
-						"properties": {"url": {"type": "string", "maxLength": 2048, "description": "An https address that is called by POST."}},
+						"type": "object", "title": "Call a webhook", "x-order": 4, "description": "A hook has either a webhook or an expression.",
+						"properties": {
+							"url": {
+								"type": "string", "maxLength": 2048, "title": "URL", "examples": ["https://hooks.example.com/ostler"],
+								"description": "An https address that is called by POST."
+							}
+						},
 						"required": ["url"], "additionalProperties": false
 					},
 					"cel": {
-						"type": "object",
-						"properties": {"expression": {"type": "string", "maxLength": 4096, "description": "A CEL expression that returns true to allow, false to block, or a map in the form of a webhook's answer."}},
+						"type": "object", "title": "Evaluate an expression", "x-order": 5,
+						"properties": {
+							"expression": {
+								"type": "string", "maxLength": 4096, "title": "Expression", "x-multiline": true, "examples": ["!message.matches('[0-9]{16}')"],
+								"description": "A CEL expression that returns true to allow, false to block, or a map in the form of a webhook's answer."
+							}
+						},
 						"required": ["expression"], "additionalProperties": false
 					},
-					"onError": {"enum": ["allow", "block", "warn"], "default": "warn"},
-					"timeoutMs": {"type": "integer", "minimum": 100, "maximum": 30000, "default": 5000}
+					"onError": {
+						"enum": ["allow", "block", "warn"], "default": "warn", "title": "Without a valid answer", "x-order": 6,
+						"description": "What happens when the hook fails or answers too late."
+					},
+					"timeoutMs": {
+						"type": "integer", "minimum": 100, "maximum": 30000, "default": 5000, "title": "Timeout (milliseconds)", "x-order": 7,
+						"description": "How long a webhook has to answer."
+					}
 				},
 				"required": ["event"],
 				"additionalProperties": false
 			}
 		},
 		"disabled": {
-			"type": "array", "maxItems": 256, "items": {"type": "string", "maxLength": 200},
+			"type": "array", "maxItems": 256, "title": "Muted hooks", "items": {"type": "string", "maxLength": 200, "examples": ["capability:hook"]},
 			"description": "The ids of hooks that don't run, of any capability. Policies such as approvals can't be muted."
 		}
 	},

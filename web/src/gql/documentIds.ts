@@ -2,7 +2,7 @@
 export const documentIds: Readonly<Record<string, string>> = {
   AcceptInvitation: "34ea63d263d2b33961f749d246bb7ea260cc3e4cb4ef40343bff485fe7a73c3c",
   Agent: "b582d7ae3af8ca759b2e436842bf55b41471c7d693bba7dd68b641a060d03489",
-  AgentFormOptions: "8b53645440c2030c07ebd9bb97eb576348e83a10285faabcaf3470480d3728a5",
+  AgentFormOptions: "3cc8a495e5a2edeb4da3bd6aa89f255f12d9b98fce2bdb2976bebb99fb296799",
   AgentHistory: "c5b99d918c56cdc10ffc9c32d7d03eb2dac8739c6301b7dcef1c92e5f545f573",
   Agents: "4d69e95ccfae34aaa366f8efb3a5f76c8805761a9b8ab2af71a05f0321aa2fbf",
   AnswerQuestion: "18f6cd49415123c430760ea65f062e6ca84e42070a7240100c5c7b839a758dad",
@@ -41,7 +41,7 @@ export const documentIds: Readonly<Record<string, string>> = {
   FirstMembers: "11a2d8c7b9f7ce2939a4e5ef073e485387f957a645eb8bb9c6e193300e4bdd55",
   ForkSession: "98f278a4fa441cab0005a698c238a72d312430e33a2ff1ef1bd07149119c31e3",
   Harness: "895e5870524cce9e159b44e7ff331efe8282680bfed4103c32590e24b05b1fde",
-  HarnessCapabilities: "b17360e97d246d48ea1b2fc76302ddd394b83050df690fea782d7b3025f9039f",
+  HarnessCapabilities: "61dd73e3b477ceab51463ee09952ec015241b27b99a69505e0a5052d5690f180",
   HarnessEffectiveConfig: "bbec8ce509bc15edc3c1256ba1758e551afadfe37b6fef056227d1f940e26a7e",
   HarnessHistory: "792c624cdea90d2e36a30fb7ccc2bbb0f25a801cc0e05e2c786545677c9c39ab",
   Harnesses: "4f12ea8853e929588d54acc695ac87a522a68a4325297fc9d98d1b8990418fa6",
