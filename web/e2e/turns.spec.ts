@@ -106,17 +106,3 @@ test("client tools of an agent are edited, and shown in what it would run with",
   await page.getByText("Tells the weather.").first().click();
   await expect(page.getByLabel("Timeout in seconds")).toHaveValue("30");
 });
-
-test("approvals are set up by JSON, which the server checks", async ({ page }) => {
-  await signIn(page);
-  await page.goto(`/agents/${await createAgent(page, "sim-default")}`);
-  await page.getByRole("checkbox", { name: /^Approvals/ }).check();
-  await page.getByText("Settings (JSON)").last().click();
-  const settings = page.getByLabel("Settings of approvals");
-  await settings.fill('{"default": "sometimes"}');
-  await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("alert").first()).toBeVisible();
-  await settings.fill('{"default": "always", "allowSelf": true}');
-  await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByText("rev 2")).toBeVisible();
-});

@@ -3,11 +3,12 @@ import { ClientTools } from "@/catalog/ClientTools";
 import { namedOption } from "@/catalog/names";
 import { DefinitionEditor, type EditorProps } from "@/definitions/DefinitionEditor";
 import { SelectField, TextField } from "@/ui/Field";
-import { AgentPreview } from "./AgentPreview";
+import { AgentPreview, useAgentPreview } from "./AgentPreview";
 import { type AgentDraft, FIELD_LABELS } from "./draft";
 
 export function AgentEditor(props: EditorProps<AgentDraft>) {
   const { draft, onChange, refusals } = props;
+  const preview = useAgentPreview(draft);
   return (
     <DefinitionEditor
       {...props}
@@ -32,7 +33,8 @@ export function AgentEditor(props: EditorProps<AgentDraft>) {
           errors={fieldErrors(refusals, "clientTools")}
         />
       }
-      preview={<AgentPreview draft={draft} />}
+      effective={preview.shown}
+      preview={<AgentPreview {...preview} />}
     />
   );
 }

@@ -9,8 +9,8 @@ import { type AgentDraft, createInput, emptyDraft, previewOf } from "./draft";
 
 const SETTLE_MS = 350;
 
-/** What the agent would really run with, while it is being edited. */
-export function AgentPreview({ draft }: { draft: AgentDraft }) {
+/** Works out what the agent would really run with, while it is being edited. */
+export function useAgentPreview(draft: AgentDraft) {
   const settled = useDebounced(draft, SETTLE_MS);
   const { input, missing } = previewOf(settled);
   const [{ data, error, fetching }] = useQuery({
@@ -22,17 +22,27 @@ export function AgentPreview({ draft }: { draft: AgentDraft }) {
     pause: input === null,
   });
   const current = data?.previewEffectiveConfig ?? null;
-  const shown = useLatest(current);
+  return {
+    shown: useLatest(current),
+    missing,
+    error,
+    updating: fetching || settled !== draft,
+    gone: !fetching && !error && data !== undefined && current === null,
+  };
+}
 
+/** What the agent would run with. */
+export function AgentPreview(props: ReturnType<typeof useAgentPreview>) {
+  const { shown, missing, error, updating, gone } = props;
   return (
     <aside aria-label="Effective config" className="min-w-0 xl:sticky xl:top-6 xl:self-start">
       <div className="mb-1.5 flex h-5 items-center justify-between">
         <h2 className="text-sm font-medium">Effective config</h2>
-        {(fetching || settled !== draft) && <Spinner label="Updating" />}
+        {updating && <Spinner label="Updating" />}
       </div>
       {missing && <p className="mb-1.5 text-xs text-warn">{missing}</p>}
       <RequestError error={error} />
-      {!fetching && !error && data && !current && (
+      {gone && (
         <ErrorNote>There is no preview: the harness is archived or does not exist.</ErrorNote>
       )}
       {shown && <EffectiveConfigView config={shown} />}

@@ -1,13 +1,31 @@
-import { ChevronRight, TriangleAlert } from "lucide-react";
+import { TriangleAlert } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
 import { useQuery } from "urql";
 import { fieldErrors, type UserError } from "@/api/errors";
-import { type AgentFormOptionsQuery, HarnessCapabilitiesDocument, type Risk } from "@/gql/graphql";
+import type { References } from "@/forms/context";
+import { type FieldError, settingsErrors } from "@/forms/errors";
+import type { Schema } from "@/forms/schema";
+import {
+  type AgentFormOptionsQuery,
+  type EffectiveConfigFieldsFragment,
+  HarnessCapabilitiesDocument,
+  type Risk,
+} from "@/gql/graphql";
 import { useAlone } from "@/org/useAlone";
 import { Badge, type Tone } from "@/ui/Badge";
+import { Button } from "@/ui/Button";
 import { classes } from "@/ui/classes";
 import { ErrorNote } from "@/ui/ErrorNote";
-import { Pre } from "@/ui/Pre";
-import { type DraftCapability, wantsOthers } from "./capabilities";
+import { Spinner } from "@/ui/Loading";
+import {
+  configText,
+  type DraftCapability,
+  type Source,
+  sourcesOf,
+  wantsOthers,
+} from "./capabilities";
+
+const SettingsEditor = lazy(() => import("@/forms/SettingsEditor"));
 
 type Capability = AgentFormOptionsQuery["capabilities"][number];
 
@@ -15,6 +33,9 @@ interface CapabilityPickerProps {
   capabilities: readonly Capability[];
   /** Empty for the default of the organization. */
   harnessId: string;
+  /** What the draft leads to, as far as it is known. */
+  effective: EffectiveConfigFieldsFragment | null;
+  models: AgentFormOptionsQuery["models"]["nodes"];
   picked: DraftCapability[];
   onChange: (picked: DraftCapability[]) => void;
   refusals: readonly UserError[];
@@ -24,6 +45,8 @@ interface CapabilityPickerProps {
 export function CapabilityPicker({
   capabilities,
   harnessId,
+  effective,
+  models,
   picked,
   onChange,
   refusals,
@@ -34,9 +57,23 @@ export function CapabilityPicker({
     variables: { id: harnessId },
     pause: harnessId === "",
   });
-  const chain = harnessId === "" ? [] : (data?.harness?.chain ?? []);
-  const inherited = new Set(chain.flatMap((link) => link.capabilities.map(({ id }) => id)));
+  const sources = sourcesOf(harnessId === "" ? [] : (data?.harness?.chain ?? []));
+  // What is known to be in effect lags behind: a capability that was picked here may be gone from the draft by now.
+  const [own, setOwn] = useState(() => new Set(picked.map(({ id }) => id)));
+  const included = new Set(
+    effective?.capabilities.map(({ id }) => id).filter((id) => !own.has(id)),
+  );
+  const references: References = {
+    tool: effective?.tools.map(({ name, displayName, hints }) => ({
+      name,
+      displayName,
+      destructive: hints.destructive,
+    })),
+    capability: capabilities.map(({ id, name }) => ({ name: id, displayName: name })),
+    model: models.map(({ id, displayName }) => ({ name: id, displayName })),
+  };
   const change = (id: string, config: string | null) => {
+    setOwn((ids) => (ids.has(id) ? ids : new Set([...ids, id])));
     const exists = picked.some((each) => each.id === id);
     if (config === null) onChange(picked.filter((each) => each.id !== id));
     else if (exists) onChange(picked.map((each) => (each.id === id ? { id, config } : each)));
@@ -44,7 +81,11 @@ export function CapabilityPicker({
   };
   const othersDecide = picked.some(wantsOthers);
   const alone = useAlone(othersDecide);
-  const errors = [...(problem ? [problem] : []), ...fieldErrors(refusals, "capabilities")];
+  // What is wrong with settings is shown in their form.
+  const others = refusals.filter(
+    (refusal) => !picked.some((_, index) => settingsErrors([refusal], index).length > 0),
+  );
+  const errors = [...(problem ? [problem] : []), ...fieldErrors(others, "capabilities")];
 
   return (
     <section aria-labelledby="capabilities-title">
@@ -62,8 +103,8 @@ export function CapabilityPicker({
       {alone && (
         <p role="note" className="mb-2 text-xs text-warn">
           You are the only member of this organization, and these approvals need somebody else: you
-          could only deny the calls of your own turns. Invite somebody, or set{" "}
-          {'{"allowSelf": true}'} and no quorum above 1 in the settings of approvals.
+          could only deny the calls of your own turns. Invite somebody, or let people approve their
+          own turns, with 1 approval needed, in the settings of Approvals.
         </p>
       )}
       <ul className="card divide-y divide-line">
@@ -71,8 +112,14 @@ export function CapabilityPicker({
           <CapabilityRow
             key={capability.id}
             capability={capability}
-            inherited={inherited.has(capability.id)}
+            source={sources.get(capability.id)}
+            included={included.has(capability.id)}
             picked={picked.find(({ id }) => id === capability.id)}
+            errors={settingsErrors(
+              refusals,
+              picked.findIndex(({ id }) => id === capability.id),
+            )}
+            references={references}
             onChange={(config) => change(capability.id, config)}
           />
         ))}
@@ -83,31 +130,43 @@ export function CapabilityPicker({
 
 interface CapabilityRowProps {
   capability: Capability;
-  /** The harness brings it already. */
-  inherited: boolean;
+  /** The harness that brings it already. */
+  source: Source | undefined;
+  /** It is in effect without being picked: every agent has it, or another capability brings it. */
+  included: boolean;
   picked: DraftCapability | undefined;
+  /** What is wrong with its settings. */
+  errors: readonly FieldError[];
+  references: References;
   /** Gets null to take it away. */
   onChange: (config: string | null) => void;
 }
 
-function CapabilityRow({ capability, inherited, picked, onChange }: CapabilityRowProps) {
-  const { id, name, description, status, tools, dependsOn, configSchema } = capability;
+function CapabilityRow(props: CapabilityRowProps) {
+  const { capability, source, included, picked, onChange } = props;
+  const { name, description, status, tools, dependsOn, configSchema, defaultConfig } = capability;
   const unavailable = status === "COMING_SOON" && !picked;
+  const given = !picked && (source !== undefined || included);
+  const configurable = hasSettings(configSchema);
   return (
     <li className="px-3 py-2.5">
       <label className={classes("flex items-start gap-3", unavailable && "opacity-60")}>
         <input
           type="checkbox"
           className="mt-0.75 size-3.5 accent-accent"
-          checked={picked !== undefined}
-          disabled={unavailable}
-          onChange={(event) => onChange(event.target.checked ? "" : null)}
+          checked={picked !== undefined || given}
+          disabled={unavailable || given}
+          onChange={(event) => onChange(event.target.checked ? configText(defaultConfig) : null)}
         />
         <span className="min-w-0 flex-1">
           <span className="flex flex-wrap items-center gap-1.5">
             <span className="text-sm font-medium">{name}</span>
             <RiskMark capability={capability} />
-            {inherited && <Badge tone="accent">inherited</Badge>}
+            {source ? (
+              <Badge tone="accent">from {source.harness}</Badge>
+            ) : (
+              given && <Badge tone="accent">included</Badge>
+            )}
             {status === "COMING_SOON" && <Badge>coming soon</Badge>}
             {status === "DEPRECATED" && <Badge tone="warn">deprecated</Badge>}
           </span>
@@ -123,27 +182,27 @@ function CapabilityRow({ capability, inherited, picked, onChange }: CapabilityRo
           {tools.length} {tools.length === 1 ? "tool" : "tools"}
         </span>
       </label>
-      {picked && (hasSettings(configSchema) || picked.config !== "") && (
-        <details className="group mt-2 ml-6.5" open={picked.config !== ""}>
-          <summary className="inline-flex items-center gap-1 text-xs text-ink-2 hover:text-ink">
-            <ChevronRight size={13} className="transition-transform group-open:rotate-90" />
-            Settings (JSON)
-          </summary>
-          <textarea
-            aria-label={`Settings of ${id}`}
-            rows={4}
-            spellCheck={false}
-            className="control mt-1.5 font-mono text-xs"
-            placeholder="{}"
-            value={picked.config}
-            onChange={(event) => onChange(event.target.value)}
-          />
-          {hasSettings(configSchema) && (
-            <Pre className="mt-1.5 max-h-40 overflow-auto rounded-md bg-sunken p-2 font-mono text-2xs text-ink-3">
-              {JSON.stringify(configSchema, null, 2)}
-            </Pre>
-          )}
-        </details>
+      {given && configurable && (
+        <Button
+          className="mt-2 ml-6.5"
+          onClick={() => onChange(configText(source?.config ?? defaultConfig))}
+        >
+          Change settings
+        </Button>
+      )}
+      {picked && (configurable || picked.config !== "") && (
+        <div className="mt-3 sm:ml-6.5">
+          <Suspense fallback={<Spinner />}>
+            <SettingsEditor
+              label={name}
+              schema={(configSchema ?? { type: "object" }) as Schema}
+              text={picked.config}
+              onChange={onChange}
+              errors={props.errors}
+              references={props.references}
+            />
+          </Suspense>
+        </div>
       )}
     </li>
   );

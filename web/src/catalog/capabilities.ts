@@ -10,10 +10,34 @@ export interface DraftCapability {
 export function draftCapabilities(
   refs: readonly { id: string; config?: unknown }[],
 ): DraftCapability[] {
-  return refs.map(({ id, config }) => ({
-    id,
-    config: config === null || config === undefined ? "" : JSON.stringify(config, null, 2),
-  }));
+  return refs.map(({ id, config }) => ({ id, config: configText(config) }));
+}
+
+/** Settings as they are edited; empty for none. */
+export function configText(config: unknown): string {
+  return config === null || config === undefined ? "" : JSON.stringify(config, null, 2);
+}
+
+/** Where a capability that the draft doesn't attach itself comes from. */
+export interface Source {
+  /** The name of the harness. */
+  harness: string;
+  /** The settings there. */
+  config: unknown;
+}
+
+/** What a line of harnesses brings, by capability. The last one that attaches it counts. */
+export function sourcesOf(
+  chain: readonly {
+    displayName: string;
+    capabilities: readonly { id: string; config?: unknown }[];
+  }[],
+): Map<string, Source> {
+  return new Map(
+    chain.flatMap(({ displayName, capabilities }) =>
+      capabilities.map(({ id, config }) => [id, { harness: displayName, config }] as const),
+    ),
+  );
 }
 
 /** Says which settings are not JSON; null when all are. */

@@ -2,7 +2,11 @@ import type { FormEvent, ReactNode } from "react";
 import { useQuery } from "urql";
 import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
 import { CapabilityPicker } from "@/catalog/CapabilityPicker";
-import { AgentFormOptionsDocument, type AgentFormOptionsQuery } from "@/gql/graphql";
+import {
+  AgentFormOptionsDocument,
+  type AgentFormOptionsQuery,
+  type EffectiveConfigFieldsFragment,
+} from "@/gql/graphql";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { DefinitionFields } from "./DefinitionFields";
@@ -48,6 +52,8 @@ interface DefinitionEditorProps<Draft> extends EditorProps<Draft> {
   modelHint: string;
   /** What comes after the capabilities. */
   more?: ReactNode;
+  /** What the draft leads to, as far as it is known. */
+  effective: EffectiveConfigFieldsFragment | null;
   preview: ReactNode;
 }
 
@@ -104,6 +110,8 @@ export function DefinitionEditor<Draft extends DefinitionDraft>(
               <CapabilityPicker
                 capabilities={options.capabilities}
                 harnessId={props.harnessId}
+                effective={props.effective}
+                models={options.models.nodes}
                 picked={draft.capabilities}
                 onChange={(capabilities) => onChange({ ...draft, capabilities })}
                 refusals={refusals}

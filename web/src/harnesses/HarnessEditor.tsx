@@ -3,7 +3,7 @@ import { namedOption } from "@/catalog/names";
 import { DefinitionEditor, type EditorProps } from "@/definitions/DefinitionEditor";
 import { SelectField } from "@/ui/Field";
 import { FIELD_LABELS, type HarnessDraft } from "./draft";
-import { HarnessPreview } from "./HarnessPreview";
+import { HarnessPreview, useHarnessPreview } from "./HarnessPreview";
 
 interface HarnessEditorProps extends EditorProps<HarnessDraft> {
   /** The harness that is shown; null for one that does not exist yet. */
@@ -12,6 +12,7 @@ interface HarnessEditorProps extends EditorProps<HarnessDraft> {
 
 export function HarnessEditor({ saved, ...props }: HarnessEditorProps) {
   const { parentId } = props.draft;
+  const preview = useHarnessPreview(saved, parentId);
   return (
     <DefinitionEditor
       {...props}
@@ -67,7 +68,8 @@ export function HarnessEditor({ saved, ...props }: HarnessEditorProps) {
           ]}
         />
       )}
-      preview={<HarnessPreview saved={saved} parentId={parentId} />}
+      effective={preview.config ?? null}
+      preview={<HarnessPreview {...preview} saved={saved !== null} />}
     />
   );
 }

@@ -4,14 +4,11 @@ import { HarnessEffectiveConfigDocument } from "@/gql/graphql";
 import { ErrorNote, RequestError } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 
-interface HarnessPreviewProps {
-  saved: { id: string; revision: number } | null;
-  /** Shown for a harness that does not exist yet: what it begins with. */
-  parentId: string;
-}
-
-/** What a session on this harness alone would run with, as it is saved. */
-export function HarnessPreview({ saved, parentId }: HarnessPreviewProps) {
+/** Reads what a harness runs with as it is saved; without one, what the parent brings. */
+export function useHarnessPreview(
+  saved: { id: string; revision: number } | null,
+  parentId: string,
+) {
   const harnessId = saved?.id ?? parentId;
   const { data, error, fetching, reload } = useFresh(
     HarnessEffectiveConfigDocument,
@@ -21,7 +18,29 @@ export function HarnessPreview({ saved, parentId }: HarnessPreviewProps) {
   const revision = saved?.revision;
   useReloadOn(revision, reload);
 
-  const config = data?.previewEffectiveConfig;
+  const config = harnessId === "" ? null : data?.previewEffectiveConfig;
+  return {
+    config,
+    error,
+    fetching,
+    none: harnessId === "",
+    gone: !fetching && !error && data !== undefined && !config,
+  };
+}
+
+interface HarnessPreviewProps extends ReturnType<typeof useHarnessPreview> {
+  saved: boolean;
+}
+
+/** What a session on this harness alone would run with, as it is saved. */
+export function HarnessPreview({
+  saved,
+  config,
+  error,
+  fetching,
+  none,
+  gone,
+}: HarnessPreviewProps) {
   return (
     <aside aria-label="Effective config" className="min-w-0 xl:sticky xl:top-6 xl:self-start">
       <h2 className="text-sm font-medium">Effective config</h2>
@@ -32,11 +51,11 @@ export function HarnessPreview({ saved, parentId }: HarnessPreviewProps) {
       </p>
       <RequestError error={error} />
       {fetching && !config && <Spinner />}
-      {harnessId === "" && <p className="text-sm text-ink-3">Nothing: it has no parent.</p>}
-      {!fetching && !error && data && !config && (
+      {none && <p className="text-sm text-ink-3">Nothing: it has no parent.</p>}
+      {gone && !none && (
         <ErrorNote>There is no preview: a harness that it inherits from is archived.</ErrorNote>
       )}
-      {harnessId !== "" && config && <EffectiveConfigView config={config} />}
+      {config && <EffectiveConfigView config={config} />}
     </aside>
   );
 }
