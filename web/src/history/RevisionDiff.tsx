@@ -1,9 +1,8 @@
 import { useMemo } from "react";
+import { DiffLines, DiffRow } from "@/diff/DiffLines";
 import type { RevisionFieldsFragment } from "@/gql/graphql";
-import { classes } from "@/ui/classes";
 import { Select } from "@/ui/Field";
 import { diffSnapshots, type FieldDiff, fieldLabel } from "./fieldDiff";
-import { type DiffLine, hunksOf } from "./lineDiff";
 import type { HistorySearch } from "./search";
 
 interface RevisionDiffProps {
@@ -74,56 +73,11 @@ function FieldDiffBody({ diff }: { diff: FieldDiff }) {
   if (diff.kind === "value") {
     return (
       <div className="space-y-0.5 p-2 font-mono text-xs wrap-anywhere">
-        {diff.before !== "" && <Line line={{ kind: "removed", text: diff.before }} />}
-        {diff.after !== "" && <Line line={{ kind: "added", text: diff.after }} />}
+        {diff.before !== "" && <DiffRow line={{ kind: "removed", text: diff.before }} />}
+        {diff.after !== "" && <DiffRow line={{ kind: "added", text: diff.after }} />}
         {diff.after === "" && <p className="px-2 font-sans text-ink-3">Now empty</p>}
       </div>
     );
   }
-  return (
-    <div className="py-1 font-mono text-xs leading-5">
-      {hunksOf(diff.lines).map((hunk, index) =>
-        hunk.kind === "skipped" ? (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the hunks of one diff never change places.
-          <p key={index} className="px-4 py-1 font-sans text-ink-3">
-            {hunk.count} unchanged {hunk.count === 1 ? "line" : "lines"}
-          </p>
-        ) : (
-          // biome-ignore lint/suspicious/noArrayIndexKey: see above.
-          <div key={index}>
-            {hunk.lines.map((line, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place.
-              <Line key={at} line={line} />
-            ))}
-          </div>
-        ),
-      )}
-    </div>
-  );
-}
-
-const MARKS = { same: " ", removed: "−", added: "+" } as const;
-const SPOKEN = { same: "", removed: "Removed: ", added: "Added: " } as const;
-
-function Line({ line }: { line: DiffLine }) {
-  const { kind, text } = line;
-  return (
-    <div
-      data-line={kind}
-      className={classes(
-        "flex gap-2 px-2",
-        kind === "removed" && "bg-bad-soft text-bad",
-        kind === "added" && "bg-ok-soft text-ok",
-        kind === "same" && "text-ink-2",
-      )}
-    >
-      <span aria-hidden className="w-3 shrink-0 text-center select-none">
-        {MARKS[kind]}
-      </span>
-      <span className="min-w-0 flex-1 whitespace-pre-wrap wrap-anywhere">
-        <span className="sr-only">{SPOKEN[kind]}</span>
-        {text === "" ? " " : text}
-      </span>
-    </div>
-  );
+  return <DiffLines lines={diff.lines} />;
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { hunksOf, lineDiff } from "@/diff/lineDiff";
 import { comparedNumbers, diffSnapshots, fieldLabel } from "./fieldDiff";
-import { hunksOf, lineDiff } from "./lineDiff";
 
 const side = (lines: ReturnType<typeof lineDiff>, not: "added" | "removed") =>
   lines.filter(({ kind }) => kind !== not).map(({ text }) => text);

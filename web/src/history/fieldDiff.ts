@@ -1,4 +1,4 @@
-import { type DiffLine, lineDiff } from "./lineDiff";
+import { type DiffLine, lineDiff } from "@/diff/lineDiff";
 
 /** A field that differs between two revisions. */
 export type FieldDiff =

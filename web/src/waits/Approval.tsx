@@ -1,11 +1,12 @@
 import { Check, Pencil, X } from "lucide-react";
 import { useState } from "react";
 import { useAction } from "@/api/useAction";
+import { ArgumentChanges } from "@/calls/ArgumentChanges";
+import { CallData } from "@/calls/CallData";
 import { DecideApprovalDocument } from "@/gql/graphql";
 import { useAlone } from "@/org/useAlone";
 import { useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
-import { JsonBlock } from "@/ui/JsonBlock";
 import { Problems } from "@/ui/Problems";
 import { useStoredState } from "@/ui/useStoredState";
 import { ArgumentsForm } from "./ArgumentsForm";
@@ -52,18 +53,13 @@ export function Approval({ wait, onResolved }: WaitProps) {
   return (
     <>
       {wait.payment && <PaymentToApprove payment={wait.payment} />}
-      <div>
-        <h4 className="mb-1 text-2xs font-medium text-ink-3">
-          {proposed === undefined ? "Arguments" : "Original arguments"}
-        </h4>
-        <JsonBlock value={wait.arguments} />
-      </div>
-      {proposed !== undefined && (
-        <div>
-          <h4 className="mb-1 text-2xs font-medium text-ink-3">Edited arguments</h4>
-          <JsonBlock value={proposed} />
-        </div>
-      )}
+      <CallData
+        title={proposed === undefined ? "Arguments" : "Original arguments"}
+        toolName={wait.toolName}
+        value={wait.arguments}
+        sessionId={wait.state === "OPEN" ? wait.session.id : undefined}
+      />
+      {proposed !== undefined && <ArgumentChanges before={wait.arguments} after={proposed} />}
       {wait.quorum > 1 && (
         <p className="text-xs text-ink-2">
           {approvals} of {wait.quorum} approvals

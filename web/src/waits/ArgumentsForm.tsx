@@ -1,8 +1,8 @@
 import { type FormEvent, useState } from "react";
+import { readJson, writeJson } from "@/calls/json";
 import { Button } from "@/ui/Button";
 import { Field } from "@/ui/Field";
 import { useStoredState } from "@/ui/useStoredState";
-import { readJson, writeJson } from "./json";
 
 interface ArgumentsFormProps {
   /** Where what is typed is kept over a reload. */

@@ -1,6 +1,6 @@
 import { useAction } from "@/api/useAction";
+import { CallData } from "@/calls/CallData";
 import { SubmitToolResultsDocument } from "@/gql/graphql";
-import { JsonBlock } from "@/ui/JsonBlock";
 import { ResultForm } from "./ResultForm";
 import { WhyNot } from "./WhyNot";
 import type { WaitProps } from "./wait";
@@ -11,10 +11,7 @@ export function ClientCall({ wait, onResolved }: WaitProps) {
   const { turn, toolCallId } = wait;
   return (
     <>
-      <div>
-        <h4 className="mb-1 text-2xs font-medium text-ink-3">Arguments</h4>
-        <JsonBlock value={wait.arguments} />
-      </div>
+      <CallData title="Arguments" toolName={wait.toolName} value={wait.arguments} />
       <WhyNot wait={wait} />
       {wait.viewerMayResolve && turn && toolCallId !== null && (
         <ResultForm

@@ -1,12 +1,12 @@
 import { ChevronRight } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import type { Attempt } from "@/api/useAction";
+import { readJson } from "@/calls/json";
 import { Button } from "@/ui/Button";
 import { classes } from "@/ui/classes";
 import { Field } from "@/ui/Field";
 import { Problems } from "@/ui/Problems";
 import { useStoredState } from "@/ui/useStoredState";
-import { readJson } from "./json";
 
 export type Outcome = { result: unknown } | { error: string };
 

@@ -1,5 +1,5 @@
+import { sameJson } from "@/calls/json";
 import type { WaitFieldsFragment } from "@/gql/graphql";
-import { sameJson } from "./json";
 
 type Decision = WaitFieldsFragment["decisions"][number];
 

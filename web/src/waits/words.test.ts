@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { readJson, sameJson } from "@/calls/json";
 import type { WaitFieldsFragment } from "@/gql/graphql";
 import { tallyOf } from "./decisions";
-import { readJson, sameJson } from "./json";
 import { deadlineWords, whyNot } from "./words";
 
 describe("deadlineWords", () => {

@@ -1,6 +1,7 @@
 import { Ban, Check, ChevronRight, CircleHelp, LoaderCircle, X } from "lucide-react";
+import { useState } from "react";
+import { CallData } from "@/calls/CallData";
 import { formatDuration } from "@/ui/format";
-import { JsonBlock } from "@/ui/JsonBlock";
 import type { ToolItem } from "../feed/state";
 import { useChatActions } from "./actions";
 import { answerOf } from "./answerOf";
@@ -23,6 +24,7 @@ const STATES: Record<ToolItem["state"], { label: string; icon: React.ReactNode }
 export function ToolCard({ item }: { item: ToolItem }) {
   const { label, icon } = STATES[item.state];
   const { opened } = useChatActions();
+  const [open, setOpen] = useState(opened.has(item.id));
   const answer = answerOf(item);
   const summary = item.narration ?? summarizeArguments(item.arguments);
   return (
@@ -31,8 +33,9 @@ export function ToolCard({ item }: { item: ToolItem }) {
       data-tool={item.toolName}
       data-state={item.state}
       className="group card mt-2 overflow-hidden text-sm"
-      open={opened.has(item.id)}
+      open={open}
       onToggle={(event) => {
+        setOpen(event.currentTarget.open);
         if (event.currentTarget.open) opened.add(item.id);
         else opened.delete(item.id);
       }}
@@ -66,30 +69,28 @@ export function ToolCard({ item }: { item: ToolItem }) {
           aria-hidden
         />
       </summary>
-      <div className="space-y-3 border-t border-line bg-sunken p-3">
-        <Part title={`Arguments of ${item.toolName}`}>
-          <JsonBlock value={item.arguments} />
-        </Part>
-        {item.error !== null && (
-          <Part title="Error">
-            <p className="font-mono text-xs text-bad wrap-anywhere">{item.error}</p>
-          </Part>
-        )}
-        {item.result !== null && item.result !== undefined && (
-          <Part title="Result">
-            <JsonBlock value={item.result} />
-          </Part>
-        )}
-      </div>
+      {open && <ToolDetails item={item} />}
     </details>
   );
 }
 
-function Part({ title, children }: { title: string; children: React.ReactNode }) {
+function ToolDetails({ item }: { item: ToolItem }) {
   return (
-    <div>
-      <h3 className="mb-1 text-2xs font-medium text-ink-3">{title}</h3>
-      {children}
+    <div className="space-y-3 border-t border-line bg-sunken p-3">
+      <CallData
+        title={`Arguments of ${item.toolName}`}
+        toolName={item.toolName}
+        value={item.arguments}
+      />
+      {item.error !== null && (
+        <div>
+          <h4 className="mb-1 text-2xs font-medium text-ink-3">Error</h4>
+          <p className="font-mono text-xs text-bad wrap-anywhere">{item.error}</p>
+        </div>
+      )}
+      {item.result !== null && item.result !== undefined && (
+        <CallData title="Result" toolName={null} value={item.result} />
+      )}
     </div>
   );
 }
