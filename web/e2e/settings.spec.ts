@@ -4,6 +4,8 @@ import { expect, test } from "./test";
 test("approvals are attached by a preset and a rule, and the run asks as the preview said", async ({
   page,
 }) => {
+  // It goes all the way from the form to the run.
+  test.setTimeout(120_000);
   await signIn(page);
   const agent = await createAgent(page, "sim-default");
   await page.goto(`/agents/${agent}`);
@@ -19,7 +21,7 @@ test("approvals are attached by a preset and a rule, and the run asks as the pre
   const preview = page.getByRole("complementary", { name: "Effective config" });
   const tool = (name: string) => preview.getByRole("listitem").filter({ hasText: name });
   await expect(tool("write_file")).toContainText("needs approval");
-  await expect(tool("read_file")).not.toContainText("needs approval");
+  await expect(tool("read_many_files")).not.toContainText("needs approval");
 
   await settings.getByRole("radio", { name: "Only where a rule says so" }).check();
   await expect(tool("write_file")).not.toContainText("needs approval");

@@ -33,9 +33,14 @@ export function ObjectField(props: FieldProps) {
         onChange={onChange}
       />
       {!required && (
-        <Button look="ghost" className="mt-2" onClick={() => onChange(undefined)}>
+        <Button
+          look="ghost"
+          className="mt-2"
+          aria-label={`Remove: ${label}`}
+          onClick={() => onChange(undefined)}
+        >
           <X size={14} aria-hidden />
-          Remove {label.charAt(0).toLowerCase() + label.slice(1)}
+          Remove
         </Button>
       )}
     </fieldset>

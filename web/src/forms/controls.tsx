@@ -31,7 +31,7 @@ export function TextValueField(props: FieldProps) {
   const placeholder = exampleOf(props);
   if (schema["x-multiline"]) {
     return (
-      <Field {...look}>
+      <Field {...look} className="sm:col-span-2">
         {(control) => (
           <textarea
             {...control}

@@ -6,6 +6,10 @@ import SettingsEditor from "./SettingsEditor";
 import type { Schema } from "./schema";
 
 Object.assign(globalThis, { IS_REACT_ACT_ENVIRONMENT: true });
+const TOOLS = [
+  { name: "read_file", displayName: "Read" },
+  { name: "write_file", displayName: "Write", destructive: true },
+];
 let unmount = () => {};
 afterEach(() => unmount());
 
@@ -23,7 +27,7 @@ async function drawn(schema: Schema, value: unknown): Promise<{ now: () => unkno
         text={text}
         onChange={setText}
         errors={[]}
-        references={{ tool: [{ name: "write_file", displayName: "Write", destructive: true }] }}
+        references={{ tool: TOOLS }}
       />
     );
   }
@@ -60,6 +64,8 @@ async function chooseAnother(select: HTMLSelectElement): Promise<void> {
 const name = fc.stringMatching(/^[a-z]{1,6}$/);
 const text = fc.stringMatching(/^[a-zA-Z0-9 ."'{}[\]\\é€-]{1,12}$/);
 
+const tool = fc.constantFrom("read_file", "write_file");
+
 /** A schema together with values that follow it. */
 interface Case {
   schema: Schema;
@@ -69,7 +75,7 @@ interface Case {
 const leaf: fc.Arbitrary<Case> = fc.oneof(
   fc.constant({ schema: { type: "string" }, value: text }),
   fc.constant({ schema: { type: "string", "x-multiline": true }, value: text }),
-  fc.constant({ schema: { type: "string", "x-reference": "tool" as const }, value: text }),
+  fc.constant({ schema: { type: "string", "x-reference": "tool" as const }, value: tool }),
   fc.constant({ schema: { type: "integer", minimum: 0 }, value: fc.integer() }),
   fc.constant({
     schema: { type: "number" },
