@@ -212,6 +212,7 @@ func (r *Resolver) newLoaders() *loaders {
 	l.agents.then = l.expectAgent
 	l.sessions.then = l.expectSession
 	l.turns.then = l.expectTurn
+	l.messages.then = l.expectMessage
 	l.waits.then = func(list []models.Wait) {
 		for i := range list {
 			l.expectWait(&list[i])

@@ -16,6 +16,10 @@ var fixed = map[string]bool{
 	"Query.serverInfo": true, "Query.verifyAudit": true, "Harness.capabilities": true, "Agent.capabilities": true,
 }
 
+// partial are lists of objects that have less than others of their type: these are asked for where they have everything. The failed turns of an
+// organization are turns like those of a session, and wait for nothing any more.
+var partial = map[string]bool{"Query.failedTurns": true}
+
 // question asks for one field of all objects at the end of a path, at least one step of which is a list.
 type question struct {
 	steps     []step
@@ -134,7 +138,7 @@ func questions(session string) []question {
 			if here.lists > 0 {
 				out = append(out, question{here.steps, here.of.Name, f.Name, b.selection(f, next, target)})
 			}
-			if fixed[name] || perParent[name] && here.lists > 0 {
+			if fixed[name] || partial[name] || perParent[name] && here.lists > 0 {
 				continue
 			}
 			lists := here.lists
