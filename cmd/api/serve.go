@@ -100,6 +100,7 @@ func (n *node) background() []background.Service {
 		n.paying.NewSweeper(nil),
 		orgs.NewSweeper(n.db, n.clk, n.log),
 		audit.NewRetention(audit.RetentionConfig{DB: n.db, Log: n.auditLog, Clock: n.clk, Logger: n.log, Keep: n.cfg.auditRetention}),
+		sessions.NewIndexer(n.db, n.eventLog).Job(n.log),
 		sessions.NewDeadlines(sessions.DeadlinesConfig{DB: n.db, Committer: n.committer, Clock: n.clk, Logger: n.log}),
 	)
 }

@@ -11314,7 +11314,7 @@ type SessionEdge { cursor: Cursor! node: Session! }
 "Which sessions to list; all conditions must hold."
 input SessionFilter {
   agentId: ID harnessId: ID status: [SessionStatus!] tag: String customerKey: String createdAfter: Time
-  "Words that each match the start of a word of the title or the customer key, ignoring case; or the id of a session."
+  "Words that each match the start of a word of the title or the customer key, or a whole word of the messages, ignoring case; or the id of a session. A word of messages finds the newest 1000 sessions that have it, within seconds after it was said."
   search: String
   "Sessions whose latest finished turn failed or was sealed; false for all others."
   failed: Boolean

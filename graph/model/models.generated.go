@@ -1139,7 +1139,7 @@ type SessionFilter struct {
 	Tag          *string         `json:"tag,omitempty"`
 	CustomerKey  *string         `json:"customerKey,omitempty"`
 	CreatedAfter *models.Millis  `json:"createdAfter,omitempty"`
-	// Words that each match the start of a word of the title or the customer key, ignoring case; or the id of a session.
+	// Words that each match the start of a word of the title or the customer key, or a whole word of the messages, ignoring case; or the id of a session. A word of messages finds the newest 1000 sessions that have it, within seconds after it was said.
 	Search *string `json:"search,omitempty"`
 	// Sessions whose latest finished turn failed or was sealed; false for all others.
 	Failed *bool `json:"failed,omitempty"`

@@ -32,3 +32,20 @@ AND deadline >= ? AND deadline <= ? AND (deadline > ? OR id > ?) ORDER BY deadli
 	}
 	return list, nil
 }
+
+// unindexed returns up to limit organizations whose feeds go further than the index of their messages.
+func unindexed(ctx context.Context, db *store.DB, limit int) ([]models.OrgID, error) {
+	var list []models.OrgID
+	err := db.QueryAcross(ctx, func(r store.Row) error {
+		var org models.OrgID
+		if err := r.Scan(&org); err != nil {
+			return err
+		}
+		list = append(list, org)
+		return nil
+	}, `SELECT f.org_id FROM org_feeds f LEFT JOIN word_feeds w ON w.org_id = f.org_id WHERE f.position > coalesce(w.position, 0) LIMIT ?`, limit)
+	if err != nil {
+		return nil, fmt.Errorf("look for organizations with messages to index: %w", err)
+	}
+	return list, nil
+}

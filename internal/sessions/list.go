@@ -23,6 +23,13 @@ const timeSlack = 5 * 60 * 1000
 // maxSearch bounds a search, in characters.
 const maxSearch = 200
 
+// maxSaid is how many sessions a word of messages finds, the newest: however many have it, a page costs no more.
+const maxSaid = 1000
+
+// sessionsThatSay finds the newest sessions with a word in their messages.
+const sessionsThatSay = `SELECT session_id FROM (
+	SELECT session_id FROM message_words WHERE org_id = ? AND word = ? ORDER BY session_id DESC LIMIT ?) said`
+
 // maxQueuedShown is how many queued turns of a session are listed.
 const maxQueuedShown = 100
 
@@ -34,7 +41,8 @@ type Filter struct {
 	Tag          *string
 	CustomerKey  *string
 	CreatedAfter *models.Millis
-	// Search is words of which each begins a word of the title or of the customer key, in upper or lower case; or a session's id.
+	// Search is words, in upper or lower case, of which each begins a word of the title or of the customer key, or is a word of the session's
+	// messages; or a session's id.
 	Search *string
 	// Failed limits the list to sessions whose latest ended turn failed or was sealed, or to all others; nil for both.
 	Failed *bool
@@ -128,8 +136,8 @@ func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) (*go
 		return q.Where("sessions.id = ?", id), order, nil
 	}
 	for _, word := range models.Words(*f.Search) {
-		found := store.Of(q.Session(&gorm.Session{NewDB: true}).Table("session_words"), org).Select("session_id")
-		q = q.Where("sessions.id IN (?)", store.Prefixed(found, "word", word))
+		named := store.Of(q.Session(&gorm.Session{NewDB: true}).Table("session_words"), org).Select("session_id")
+		q = q.Where("sessions.id IN (? UNION ALL "+sessionsThatSay+")", store.Prefixed(named, "word", word), org, word, maxSaid)
 	}
 	return q, order, nil
 }

@@ -21,7 +21,7 @@ var mayCross = map[string]string{
 	"internal/limits/rows.go":          "limits that were set lately, and what each process has taken of them",
 	"internal/payments/due.go":         "finds payments that are due",
 	"internal/secrets/rewrap.go":       "wraps all sealed values again after a rotation of the master key",
-	"internal/sessions/due.go":         "finds overdue waits",
+	"internal/sessions/due.go":         "finds overdue waits, and organizations with messages to index",
 	"internal/budget/waiting/due.go":   "finds organizations with turns that wait for budgets",
 	"internal/budget/books/changed.go": "finds budgets to check",
 	"internal/webhooks/due.go":         "finds webhooks that are behind or due, and deletes old deliveries",

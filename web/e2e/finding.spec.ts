@@ -1,4 +1,12 @@
-import { createAgent, openNewSession, request, scriptedError, send, signIn } from "./steps";
+import {
+  createAgent,
+  openNewSession,
+  request,
+  scriptedError,
+  send,
+  signIn,
+  turnSummary,
+} from "./steps";
 import { expect, test } from "./test";
 
 test("an old session is found by its words and by its id, in the list and in the palette", async ({
@@ -44,6 +52,25 @@ test("a failed turn is marked in the list, and found by a filter", async ({ page
   await page.goto("/");
   await page.getByRole("link", { name: "View all" }).click();
   await expect(page).toHaveURL(/failed=true/);
+});
+
+test("a session is found by a word of a message, in the list and in the palette", async ({
+  page,
+}) => {
+  await signIn(page);
+  const agent = await createAgent(page, "sim-default");
+  await openNewSession(page, agent, "Nothing of it in the title");
+  await send(page, "Where is my marzipan?");
+  await expect(turnSummary(page)).toBeVisible();
+  await expect(async () => {
+    await page.goto("/sessions?q=marzipan");
+    await expect(page.getByRole("link", { name: /Nothing of it/ })).toBeVisible({ timeout: 1000 });
+  }).toPass();
+  await page.goto("/");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("marzipan");
+  await page.getByRole("option", { name: /Nothing of it/ }).click();
+  await expect(page.getByText("Where is my marzipan?").first()).toBeVisible();
 });
 
 test("a failed turn is found in three clicks, by what went wrong", async ({ page }) => {

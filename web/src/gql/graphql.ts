@@ -411,7 +411,7 @@ export type SessionFilter = {
   /** Sessions whose latest finished turn failed or was sealed; false for all others. */
   failed?: boolean | null | undefined;
   harnessId?: string | number | null | undefined;
-  /** Words that each match the start of a word of the title or the customer key, ignoring case; or the id of a session. */
+  /** Words that each match the start of a word of the title or the customer key, or a whole word of the messages, ignoring case; or the id of a session. A word of messages finds the newest 1000 sessions that have it, within seconds after it was said. */
   search?: string | null | undefined;
   status?: Array<SessionStatus> | null | undefined;
   tag?: string | null | undefined;

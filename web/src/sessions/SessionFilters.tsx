@@ -42,7 +42,7 @@ export function SessionFilters() {
           <LateInput
             type="search"
             aria-label="Search sessions"
-            placeholder="Title, customer key or session ID"
+            placeholder="Title, customer, message or ID"
             className="control pl-8"
             value={search.q}
             onCommit={(q) => change({ q })}

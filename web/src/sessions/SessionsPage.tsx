@@ -83,7 +83,8 @@ export function SessionsPage() {
                   </Button>
                 }
               >
-                Search looks at titles, customer keys and session IDs.
+                Search looks at titles, customer keys, messages and session IDs. A word of a message
+                has to be whole; new messages are found within seconds.
               </EmptyState>
             ) : (
               <NoSessions onCreate={mayWrite ? openDialog : undefined} />

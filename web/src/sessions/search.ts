@@ -10,7 +10,7 @@ export const SESSION_STATUSES: readonly SessionStatus[] = [
 ];
 
 export const sessionListSearch = searchOf({
-  /** Words of titles and customer keys, or a session's id. */
+  /** Words of titles, customer keys and messages, or a session's id. */
   q: trimmed,
   status: oneOf(SESSION_STATUSES),
   /** Only sessions whose latest turn failed or was stopped. */

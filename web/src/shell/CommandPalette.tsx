@@ -165,7 +165,7 @@ function useCommands(text: string): Command[] {
       icon: <Cpu size={16} />,
       run: () => void navigate({ to: "/models/$providerId", params: { providerId: provider.id } }),
     }));
-  // The server finds words anywhere in titles and customer keys, and ids.
+  // The server finds words anywhere in titles, customer keys and messages, and ids.
   const sessions = (data?.sessions.nodes ?? []).map((session) => ({
     id: session.id,
     label: session.title ?? "Untitled session",
