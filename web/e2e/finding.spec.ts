@@ -66,7 +66,6 @@ test("a session is found by a word of a message, in the list and in the palette"
     await page.goto("/sessions?q=marzipan");
     await expect(page.getByRole("link", { name: /Nothing of it/ })).toBeVisible({ timeout: 1000 });
   }).toPass();
-  await page.goto("/");
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox").fill("marzipan");
   await page.getByRole("option", { name: /Nothing of it/ }).click();
