@@ -29,7 +29,7 @@ var secretFields = []string{
 // openFields are called like secrets and are none.
 var openFields = []string{
 	"Session.customerKey", "SessionFilter.customerKey", "CreateSessionInput.customerKey", "CreateSessionInput.idempotencyKey",
-	"SendMessageInput.idempotencyKey", "ForkSessionInput.idempotencyKey", "TopUpBudgetInput.idempotencyKey", "UsageRow.customerKey",
+	"SendMessageInput.idempotencyKey", "ForkSessionInput.idempotencyKey", "RerunTurnInput.idempotencyKey", "TopUpBudgetInput.idempotencyKey", "UsageRow.customerKey",
 }
 
 // secretSettings are the variables of the environment that hold secrets, and openSettings those that are called so and don't.

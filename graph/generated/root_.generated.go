@@ -804,6 +804,7 @@ type ComplexityRoot struct {
 		RemoveMember         func(childComplexity int, membershipID string) int
 		ReplayDelivery       func(childComplexity int, id string) int
 		RequestPasswordReset func(childComplexity int, email string) int
+		RerunTurn            func(childComplexity int, input model.RerunTurnInput) int
 		ResetPassword        func(childComplexity int, token string, password string) int
 		ResolveWait          func(childComplexity int, token string, value models.JSON, errorCode *string, errorMessage *string) int
 		RestoreAgent         func(childComplexity int, id string, revision int, reason *string) int
@@ -1106,6 +1107,13 @@ type ComplexityRoot struct {
 		ToolCallID  func(childComplexity int) int
 		ToolName    func(childComplexity int) int
 		WaitID      func(childComplexity int) int
+	}
+
+	RerunTurnPayload struct {
+		Message    func(childComplexity int) int
+		Session    func(childComplexity int) int
+		Turn       func(childComplexity int) int
+		UserErrors func(childComplexity int) int
 	}
 
 	ResolveWaitPayload struct {
@@ -5133,6 +5141,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RequestPasswordReset(childComplexity, args["email"].(string)), true
+	case "Mutation.rerunTurn":
+		if e.ComplexityRoot.Mutation.RerunTurn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_rerunTurn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RerunTurn(childComplexity, args["input"].(model.RerunTurnInput)), true
 	case "Mutation.resetPassword":
 		if e.ComplexityRoot.Mutation.ResetPassword == nil {
 			break
@@ -6813,6 +6832,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RequestedToolCall.WaitID(childComplexity), true
+
+	case "RerunTurnPayload.message":
+		if e.ComplexityRoot.RerunTurnPayload.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RerunTurnPayload.Message(childComplexity), true
+	case "RerunTurnPayload.session":
+		if e.ComplexityRoot.RerunTurnPayload.Session == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RerunTurnPayload.Session(childComplexity), true
+	case "RerunTurnPayload.turn":
+		if e.ComplexityRoot.RerunTurnPayload.Turn == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RerunTurnPayload.Turn(childComplexity), true
+	case "RerunTurnPayload.userErrors":
+		if e.ComplexityRoot.RerunTurnPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RerunTurnPayload.UserErrors(childComplexity), true
 
 	case "ResolveWaitPayload.resolution":
 		if e.ComplexityRoot.ResolveWaitPayload.Resolution == nil {
@@ -9884,6 +9928,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputInviteMemberInput,
 		ec.unmarshalInputModelPriceInput,
 		ec.unmarshalInputOrgLimitsInput,
+		ec.unmarshalInputRerunTurnInput,
 		ec.unmarshalInputSendMessageInput,
 		ec.unmarshalInputSessionFilter,
 		ec.unmarshalInputSettlePaymentInput,
@@ -11488,6 +11533,21 @@ extend type Turn {
   "What the model was sent in a step, by default the newest. Null if there was no such step."
   modelView(iteration: Int): ModelView @goField(forceResolver: true)
 }
+
+extend type Mutation {
+  """
+  Answers the message of a turn again, in a fork that ends before that turn: with other content or another model where they are given. The
+  turn runs in the background.
+  """
+  rerunTurn(input: RerunTurnInput!): RerunTurnPayload! @auth(requires: SESSIONS_WRITE)
+}
+"""
+Without content, modelId or title, those of the turn and its session are used. Repeating it with the same idempotencyKey and input within 24 hours
+returns the same answer.
+"""
+input RerunTurnInput { turnId: ID! content: [ContentPartInput!] modelId: ID title: String idempotencyKey: String }
+"The fork, and the message and the turn in it."
+type RerunTurnPayload { session: Session message: Message turn: Turn userErrors: [UserError!]! }
 `, BuiltIn: false},
 	{Name: "../schema/turns.graphqls", Input: `# Steering turns: waits and what resolves them, cancelling, the queue of a session, forks.
 
@@ -12931,6 +12991,20 @@ func (ec *executionContext) childFields_RequestedToolCall(ctx context.Context, f
 		return ec.fieldContext_RequestedToolCall_deadline(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RequestedToolCall", field.Name)
+}
+
+func (ec *executionContext) childFields_RerunTurnPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "session":
+		return ec.fieldContext_RerunTurnPayload_session(ctx, field)
+	case "message":
+		return ec.fieldContext_RerunTurnPayload_message(ctx, field)
+	case "turn":
+		return ec.fieldContext_RerunTurnPayload_turn(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_RerunTurnPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RerunTurnPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_ResolveWaitPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -6454,6 +6454,23 @@ func (ec *executionContext) marshalNUsage2ᚖgithubᚗcomᚋostlerᚑdevᚋostle
 	return ec._Usage(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOContentPartInput2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐContentPartInputᚄ(ctx context.Context, v any) ([]*model.ContentPartInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*model.ContentPartInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNContentPartInput2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐContentPartInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) unmarshalODelivery2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐDelivery(ctx context.Context, v any) (*model.Delivery, error) {
 	if v == nil {
 		return nil, nil

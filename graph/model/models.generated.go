@@ -1067,6 +1067,24 @@ type RequestedToolCall struct {
 	Deadline    *models.Millis `json:"deadline,omitempty"`
 }
 
+// Without content, modelId or title, those of the turn and its session are used. Repeating it with the same idempotencyKey and input within 24 hours
+// returns the same answer.
+type RerunTurnInput struct {
+	TurnID         string              `json:"turnId"`
+	Content        []*ContentPartInput `json:"content,omitempty"`
+	ModelID        *string             `json:"modelId,omitempty"`
+	Title          *string             `json:"title,omitempty"`
+	IdempotencyKey *string             `json:"idempotencyKey,omitempty"`
+}
+
+// The fork, and the message and the turn in it.
+type RerunTurnPayload struct {
+	Session    *Session     `json:"session,omitempty"`
+	Message    *Message     `json:"message,omitempty"`
+	Turn       *Turn        `json:"turn,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
+}
+
 type ResolveWaitPayload struct {
 	Resolution WaitResolution `json:"resolution"`
 }

@@ -10,7 +10,27 @@ import (
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/models"
 )
+
+// RerunTurn is the resolver for the rerunTurn field.
+func (r *mutationResolver) RerunTurn(ctx context.Context, input model.RerunTurnInput) (*model.RerunTurnPayload, error) {
+	in, err := decodeRerun(input)
+	var session *models.Session
+	var m *models.Message
+	var t *models.Turn
+	if err == nil {
+		session, m, t, err = r.Sessions.Rerun(ctx, auth.FromContext(ctx), in)
+	}
+	p := &model.RerunTurnPayload{}
+	return answered(p, &p.UserErrors, err, func() {
+		l := r.loadersOf(ctx)
+		l.expectSession(session)
+		l.expectMessage(m)
+		l.expectTurn(t)
+		p.Session, p.Message, p.Turn = encodeSession(session), encodeMessage(*m), encodeTurn(t)
+	})
+}
 
 // ModelView is the resolver for the modelView field.
 func (r *turnResolver) ModelView(ctx context.Context, obj *model.Turn, iteration *int) (*model.ModelView, error) {

@@ -3,6 +3,7 @@ package sessions
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/ostler-dev/ostler/internal/auth"
@@ -11,7 +12,9 @@ import (
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
 	"github.com/ostler-dev/ostler/internal/text"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // NewFork is a session to make from the history of another one: through the end of a turn, or all of it. Without a title it gets
@@ -21,6 +24,9 @@ type NewFork struct {
 	ThroughTurnID  *models.TurnID
 	Title          *string
 	IdempotencyKey *string `json:"-"`
+
+	// before is the message of the turn before which the history ends; nil for no such turn.
+	before *models.Message
 }
 
 // errLookAgain means that what was found out without the lock doesn't hold any more, or is not enough.
@@ -47,7 +53,7 @@ func (s *Service) Fork(ctx context.Context, by *auth.Principal, in NewFork) (*mo
 		if err != nil {
 			return nil, err
 		}
-		return s.Get(ctx, by.OrgID, c.made)
+		return s.Get(ctx, by.OrgID, c.made.SessionID)
 	}
 }
 
@@ -76,13 +82,34 @@ func (s *Service) prepareFork(ctx context.Context, by *auth.Principal, in NewFor
 		return nil, fault.New(fault.LimitReached, "The session is a fork of a fork, and so on, %d times; at most %d are allowed. Fork an earlier one, or create a new session.",
 			len(pieces), events.MaxPieces).At("input", "sessionId")
 	}
-	if in.ThroughTurnID == nil {
+	switch {
+	case in.before != nil:
+		c.through, err = s.before(ctx, from, in.before)
+	case in.ThroughTurnID != nil:
+		c.through, err = s.endOf(ctx, from, pieces, *in.ThroughTurnID)
+	default:
 		return c, nil
 	}
-	if c.through, err = s.endOf(ctx, from, pieces, *in.ThroughTurnID); err != nil {
+	if err != nil {
 		return nil, err
 	}
+	c.cut = true
 	return c, s.lookPast(ctx, c)
+}
+
+// before returns where the history of a session ends if it is cut before a turn, which began with a message: before the message, or at the end of
+// the turn that it waited for.
+func (s *Service) before(ctx context.Context, of *models.Session, input *models.Message) (int64, error) {
+	last, err := store.First[models.Turn](s.of(ctx, of.OrgID).
+		Where("session_id = ? AND started_at IS NOT NULL AND ended_sequence < ?", of.ID, *input.Position).Order("ended_sequence DESC"))
+	if err != nil {
+		return 0, fmt.Errorf("look for the turn before message %s: %w", input.ID, err)
+	}
+	through := max(input.Sequence-1, of.BaseSequence)
+	if last != nil {
+		through = max(through, *last.EndedSequence)
+	}
+	return through, nil
 }
 
 // unusable is what stands against a session with the harness, the agent and the model of the original. The input names none of them.
@@ -128,17 +155,30 @@ type forkSession struct {
 	// through is the end of the turn, if one was given, and since what has happened after it, as far as known.
 	through int64
 	since   since
+	// cut is true when the history ends at through, and not where the log does.
+	cut bool
+	// send is the first message of the fork; nil for none.
+	send *turns.SendMessage
 	// most is how many sessions the organization may have; 0 is any number.
 	most int
 	key  *commit.IdempotencyKey
 	hash []byte
 
-	made models.SessionID
+	made madeFork
+}
+
+// madeFork is what became of a fork.
+type madeFork struct {
+	SessionID models.SessionID `json:"session"`
+	turns.Sent
 }
 
 func (c *forkSession) Needs() commit.Needs {
 	n := commit.Needs{Org: c.by.OrgID, Session: c.in.SessionID, Idempotency: c.key, Bytes: 4096 + 256*len(c.since.before)}
-	if c.in.ThroughTurnID != nil {
+	if c.send != nil {
+		n.Bytes += c.send.Needs().Bytes
+	}
+	if c.cut {
 		n.Events = &commit.EventNeed{After: c.known, Kinds: kindsSince}
 	}
 	return n
@@ -150,9 +190,7 @@ func (c *forkSession) Apply(tx *commit.Tx) error {
 		return notFound(c.in.SessionID).At("input", "sessionId")
 	}
 	if c.key != nil {
-		id, found, err := commit.Repeated[models.SessionID](tx, c.hash)
-		if err != nil || found {
-			c.made = id
+		if found, err := c.repeats(tx); err != nil || found {
 			return err
 		}
 	}
@@ -161,10 +199,10 @@ func (c *forkSession) Apply(tx *commit.Tx) error {
 	}
 	through, past := c.through, c.since.clone()
 	switch {
-	case c.in.ThroughTurnID == nil && tx.Turn != nil:
+	case !c.cut && tx.Turn != nil:
 		return fault.New(fault.Conflict, "A turn of the session is active. Wait until it has ended, or set throughTurnId to the turn to fork after.").
 			At("input", "sessionId")
-	case c.in.ThroughTurnID == nil:
+	case !c.cut:
 		through = s.LastSequence
 	default:
 		for _, e := range tx.Events() {
@@ -186,15 +224,33 @@ func (c *forkSession) Apply(tx *commit.Tx) error {
 	if err != nil {
 		return err //nolint:wrapcheck // the committer wants to see it
 	}
-	c.made = c.id
+	c.made = madeFork{SessionID: c.id}
 	child.TagSession(child.Session.Tags)
 	child.Emit(nil, events.SessionStarted{
 		HarnessID: s.HarnessID, AgentID: s.AgentID, Title: child.Session.Title, ForkedFromID: &c.checked.ID, ThroughSequence: through,
 	})
+	var remembered any = c.id
+	if c.send != nil {
+		if err := c.send.ApplyTo(tx, child, c.id); err != nil {
+			return err
+		}
+		c.made.Sent = c.send.Sent
+		remembered = c.made
+	}
 	if c.key != nil {
-		child.Remember(*c.key, c.hash, c.id, tx.Now+models.Millis(commit.RepeatableFor.Milliseconds()))
+		child.Remember(*c.key, c.hash, remembered, tx.Now+models.Millis(commit.RepeatableFor.Milliseconds()))
 	}
 	return nil
+}
+
+// repeats reports whether the request was answered before, and as what.
+func (c *forkSession) repeats(tx *commit.Tx) (found bool, err error) {
+	if c.send != nil {
+		c.made, found, err = commit.Repeated[madeFork](tx, c.hash)
+	} else {
+		c.made.SessionID, found, err = commit.Repeated[models.SessionID](tx, c.hash)
+	}
+	return found, err
 }
 
 // fork is what the new session is made of.

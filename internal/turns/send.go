@@ -170,12 +170,26 @@ func (c *SendMessage) steers(tx *commit.Tx) (bool, error) {
 	if tx.Session.QueuedTurns >= line {
 		return false, fault.New(fault.LimitReached, "The session already has %d queued turns. Wait until some have run.", tx.Session.QueuedTurns)
 	}
-	if tx.TurnsFull(all) {
-		f := fault.New(fault.LimitReached, "The organization has reached its limit of %d queued turns. Send the message again when some have begun.", c.MostQueued)
-		f.RetryAfterSeconds = QueueRetrySeconds
-		return false, f
+	return false, full(tx, all, c.MostQueued)
+}
+
+// full is what stands against another turn when the organization has as many as may wait to begin; nil when it hasn't.
+func full(tx *commit.Tx, limit, told int) error {
+	if !tx.TurnsFull(limit) {
+		return nil
 	}
-	return false, nil
+	f := fault.New(fault.LimitReached, "The organization has reached its limit of %d queued turns. Send the message again when some have begun.", told)
+	f.RetryAfterSeconds = QueueRetrySeconds
+	return f
+}
+
+// ApplyTo accepts the message in a session that the command of tx makes.
+func (c *SendMessage) ApplyTo(tx, made *commit.Tx, session models.SessionID) error {
+	if err := full(tx, c.MostQueued, c.MostQueued); err != nil {
+		return err
+	}
+	c.SessionID = session
+	return c.Apply(made)
 }
 
 // steer puts the message into the inbox of the active turn. One that waits for its client or for the user's answer goes on with it.
