@@ -8,6 +8,7 @@ import {
   send,
   signIn,
   turnSummary,
+  userMessages,
   WRITE_NOTES,
   waitCard,
 } from "./steps";
@@ -60,6 +61,12 @@ test("a call is opened in the timeline, with what went in and what came out", as
   await expect(line(page, "model")).toHaveCount(0);
   await page.keyboard.press("ArrowRight");
   await expect(line(page, "model")).toHaveCount(2);
+
+  const original = page.url();
+  await page.getByRole("button", { name: "Run again" }).click();
+  await expect(page).not.toHaveURL(original);
+  await expect(userMessages(page)).toHaveCount(1);
+  await expect(turnSummary(page)).toBeVisible({ timeout: 20_000 });
 });
 
 test("what waits is one line, and calls are found by kind and failure", async ({ page }) => {

@@ -71,6 +71,7 @@ export const documentIds: Readonly<Record<string, string>> = {
   RemoveMember: "08a29bcbc8fc625f8f879f1f400821a23cd491c6e8b8c494ce704aaa9ae1f3e2",
   ReplayDelivery: "bdd8bd2f91a047bbd02b0d2e335276ecbffc85ffb94e99903777494f8b1a2014",
   RequestPasswordReset: "4b05e10d904d9716a7e11259c052d46e776d92577226073f12ce82d899b1a8fa",
+  RerunTurn: "7843256a797a5f46a008298332c9a0ce5a02d4bea1f67c8966a6de962c47e2df",
   ResetPassword: "3b67b59831bce7d2a82b656cd3f66a30ca52039c87bb2f4c0eae52c7e4389ec5",
   ResolveWait: "eb4aec419494d7da89260461c135870e56f783fba9c1fdb339c1c06f48439755",
   RestoreAgent: "5618f6e11a63b130618f9bc1cc5077239cf45405ab2627a5372d0ffbbf4ba5c3",

@@ -8,7 +8,7 @@ import { Fact } from "@/ui/Fact";
 import { formatCount, formatDuration, formatPreciseClock } from "@/ui/format";
 import { Toggles } from "@/ui/Toggles";
 import { useCopy } from "@/ui/useCopy";
-import { ForkButton } from "../ForkButton";
+import { ForkButton, RerunButton } from "../ForkButton";
 import { INSPECTED, type Inspected } from "../search";
 import { InputOf } from "./InputOf";
 import type { Mark, Span, SpanUsage, TimelineTurn } from "./model";
@@ -111,6 +111,7 @@ function Actions({ sessionId, turn }: { sessionId: string; turn: TimelineTurn })
           className={look}
         />
       )}
+      {mayWrite && <RerunButton turnId={turn.id} className={look} />}
     </div>
   );
 }
