@@ -115,7 +115,7 @@ type QueryResolver interface {
 	Sessions(ctx context.Context, first *int, after *string, filter *model.SessionFilter) (*model.Connection[model.Session], error)
 	Turn(ctx context.Context, id string) (*model.Turn, error)
 	SignIns(ctx context.Context) ([]*model.SignIn, error)
-	Waits(ctx context.Context, first *int, after *string, kinds []model.WaitKind) (*model.Connection[model.Wait], error)
+	Waits(ctx context.Context, first *int, after *string, kinds []model.WaitKind, decided *bool) (*model.Connection[model.Wait], error)
 	Usage(ctx context.Context, groupBy []model.UsageGroup, from models.Millis, to models.Millis, first *int, after *string) (*model.Connection[model.UsageRow], error)
 	Webhooks(ctx context.Context) ([]*model.Webhook, error)
 }
@@ -1817,6 +1817,14 @@ func (ec *executionContext) field_Query_waits_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["kinds"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "decided",
+		func(ctx context.Context, v any) (*bool, error) {
+			return ec.unmarshalOBoolean2ᚖbool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["decided"] = arg3
 	return args, nil
 }
 
@@ -5926,7 +5934,7 @@ func (ec *executionContext) _Query_waits(ctx context.Context, field graphql.Coll
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Waits(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["kinds"].([]model.WaitKind))
+			return ec.Resolvers.Query().Waits(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["kinds"].([]model.WaitKind), fc.Args["decided"].(*bool))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *model.Connection[model.Wait]) graphql.Marshaler {

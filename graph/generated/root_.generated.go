@@ -1045,7 +1045,7 @@ type ComplexityRoot struct {
 		Usage                  func(childComplexity int, groupBy []model.UsageGroup, from models.Millis, to models.Millis, first *int, after *string) int
 		VerifyAudit            func(childComplexity int) int
 		Viewer                 func(childComplexity int) int
-		Waits                  func(childComplexity int, first *int, after *string, kinds []model.WaitKind) int
+		Waits                  func(childComplexity int, first *int, after *string, kinds []model.WaitKind, decided *bool) int
 		Webhooks               func(childComplexity int) int
 	}
 
@@ -1741,6 +1741,7 @@ type ComplexityRoot struct {
 		Payment          func(childComplexity int) int
 		Question         func(childComplexity int) int
 		Quorum           func(childComplexity int) int
+		Reason           func(childComplexity int) int
 		RequiredRole     func(childComplexity int) int
 		ResolvedAt       func(childComplexity int) int
 		Session          func(childComplexity int) int
@@ -6550,7 +6551,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Waits(childComplexity, args["first"].(*int), args["after"].(*string), args["kinds"].([]model.WaitKind)), true
+		return e.ComplexityRoot.Query.Waits(childComplexity, args["first"].(*int), args["after"].(*string), args["kinds"].([]model.WaitKind), args["decided"].(*bool)), true
 	case "Query.webhooks":
 		if e.ComplexityRoot.Query.Webhooks == nil {
 			break
@@ -9605,6 +9606,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Wait.Quorum(childComplexity), true
+	case "Wait.reason":
+		if e.ComplexityRoot.Wait.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Wait.Reason(childComplexity), true
 	case "Wait.requiredRole":
 		if e.ComplexityRoot.Wait.RequiredRole == nil {
 			break
@@ -11575,6 +11582,8 @@ type Wait implements Node @auth(requires: SESSIONS_READ) {
   quorum: Int!
   "The lowest role that may decide (APPROVAL); null for everyone with the permission APPROVALS_DECIDE."
   requiredRole: Role
+  "Why approval is required: the rule of the policy that asks (APPROVAL); null when the policy gives no reason."
+  reason: String
   "Whether the caller may approve or answer this. It depends on the role, and calls of one's own turns need another person's approval unless the policy allows otherwise. A caller who may cancel the turn may always deny the call."
   viewerMayResolve: Boolean! @goField(forceResolver: true)
   decisions: [ApprovalDecision!]! @goField(forceResolver: true)
@@ -11600,8 +11609,12 @@ type WaitConnection { edges: [WaitEdge!]! nodes: [Wait!]! pageInfo: PageInfo! to
 type WaitEdge { cursor: Cursor! node: Wait! }
 
 extend type Query {
-  "Open waits of all sessions, newest first: approvals, questions, client calls and all others, or only some kinds."
-  waits(first: Int = 20, after: Cursor, kinds: [WaitKind!]): WaitConnection! @auth(requires: SESSIONS_READ)
+  "Open waits of all sessions, newest first: approvals, questions, client calls and all others, or only some kinds. With ` + "`" + `decided` + "`" + `, past approvals."
+  waits(
+    first: Int = 20, after: Cursor, kinds: [WaitKind!],
+    "Lists the approvals that were decided, expired or were cancelled, instead of what is open. Other kinds aren't listed then."
+    decided: Boolean = false
+  ): WaitConnection! @auth(requires: SESSIONS_READ)
 }
 
 extend type Mutation {
@@ -13579,6 +13592,8 @@ func (ec *executionContext) childFields_Wait(ctx context.Context, field graphql.
 		return ec.fieldContext_Wait_quorum(ctx, field)
 	case "requiredRole":
 		return ec.fieldContext_Wait_requiredRole(ctx, field)
+	case "reason":
+		return ec.fieldContext_Wait_reason(ctx, field)
 	case "viewerMayResolve":
 		return ec.fieldContext_Wait_viewerMayResolve(ctx, field)
 	case "decisions":

@@ -745,6 +745,29 @@ func (ec *executionContext) fieldContext_Wait_requiredRole(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Wait", field, false, false, errors.New("field of type Role does not have child fields"))
 }
 
+func (ec *executionContext) _Wait_reason(ctx context.Context, field graphql.CollectedField, obj *model.Wait) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Wait_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Wait_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Wait", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Wait_viewerMayResolve(ctx context.Context, field graphql.CollectedField, obj *model.Wait) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1747,6 +1770,11 @@ func (ec *executionContext) _Wait(ctx context.Context, sel ast.SelectionSet, obj
 			}
 		case "requiredRole":
 			out.Values[i] = ec._Wait_requiredRole(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "reason":
+			out.Values[i] = ec._Wait_reason(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

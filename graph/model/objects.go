@@ -143,6 +143,7 @@ type Wait struct {
 	State        WaitState
 	Quorum       int
 	RequiredRole *Role
+	Reason       *string
 	Decisions    []*ApprovalDecision
 	CreatedAt    models.Millis
 	ResolvedAt   *models.Millis

@@ -124,32 +124,26 @@ func (r *mutationResolver) RotateHookSecret(ctx context.Context) (*model.HookSec
 	return &model.HookSecretPayload{Secret: new(base64.StdEncoding.EncodeToString(secret)), UserErrors: []*model.UserError{}}, nil
 }
 
-// Waits returns a page of the open waits of the caller's organization.
-func (r *queryResolver) Waits(ctx context.Context, first *int, after *string, kinds []model.WaitKind) (*model.Connection[model.Wait], error) {
+// Waits returns a page of the open waits of the caller's organization, or of its past approvals.
+func (r *queryResolver) Waits(ctx context.Context, first *int, after *string, kinds []model.WaitKind, decided *bool) (*model.Connection[model.Wait], error) {
 	w, err := idWindow[models.WaitEntity](first, after, 20)
 	if err != nil {
 		return nil, err
 	}
 	org := auth.FromContext(ctx).OrgID
-	only := distinct[models.WaitKind](kinds)
-	var rows []models.Wait
-	none := kinds != nil && len(kinds) == 0
-	// No kinds at all is not the same as no filter.
-	if !none {
-		if rows, err = r.Resolver.Sessions.Waits(ctx, org, only, w.After, w.Limit+1); err != nil {
-			return nil, err
-		}
+	list, err := r.waitList(org, kinds, models.Value(decided))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := list.read(ctx, w.After, w.Limit+1)
+	if err != nil {
+		return nil, err
 	}
 	expected := r.loadersOf(ctx)
 	return connection(rows, w, func(w *models.Wait) string { return idCursor(w.ID) }, func(row *models.Wait) *model.Wait {
 		expected.expectWait(row)
 		return encodeWait(row)
-	}, func() (int, error) {
-		if none {
-			return 0, nil
-		}
-		return r.Resolver.Sessions.CountWaits(ctx, org, only)
-	}), nil
+	}, func() (int, error) { return list.count(ctx) }), nil
 }
 
 // Session is the resolver for the session field.

@@ -51,7 +51,7 @@ func withWaits(t *testing.T, a *api, n int) (turns []models.TurnID) {
 			w := models.Wait{
 				OrgID: org, ID: models.NewID[models.WaitEntity](), SessionID: session, TurnID: turn.ID, Kind: kind, Identity: string(kind),
 				State: models.WaitOpen, ToolCallID: new("c"), ToolName: new("t"), CreatedAt: models.Millis(i),
-				Request: models.JSON(`{"arguments":{"a":1},"question":"Why?","options":["x"],"quorum":2,"role":"ADMIN"}`),
+				Request: models.JSON(`{"arguments":{"a":1},"question":"Why?","options":["x"],"quorum":2,"role":"ADMIN","reason":"Rule 1."}`),
 			}
 			if kind == models.WaitApproval {
 				w.Request = models.JSON(strings.TrimSuffix(string(w.Request), "}") +
@@ -108,6 +108,30 @@ func TestWaitsOfTheOrganization(t *testing.T) {
 		some, err := a.run(`{ waits(kinds: [APPROVAL]) { totalCount nodes { id } } none: waits(kinds: []) { totalCount nodes { id } } }`, nil)
 		if err != nil || strings.Count(some, `"id"`) != 1 || !strings.Contains(some, `"none":{"totalCount":0,"nodes":[]}`) {
 			t.Errorf("%s, %v", some, err)
+		}
+		// Past approvals are a list of their own.
+		past, err := a.run(`{ waits(decided: true) { totalCount nodes { id } } none: waits(decided: true, kinds: []) { totalCount } }`, nil)
+		if err != nil || past != `{"waits":{"totalCount":0,"nodes":[]},"none":{"totalCount":0}}` {
+			t.Errorf("%s, %v", past, err)
+		}
+		if _, err := a.run(`{ waits(decided: true, kinds: [QUESTION]) { totalCount } }`, nil); err == nil || !strings.Contains(err.Error(), "Only approvals") {
+			t.Errorf("got %v", err)
+		}
+		err = db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
+			return store.Of(tx.Model(&models.Wait{}), a.principal.OrgID).Where("kind = 'APPROVAL'").Update("state", models.WaitOK).Error
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		past, err = a.run(`{ waits(decided: true, kinds: [APPROVAL]) { totalCount nodes { state reason decisions { approve } } } }`, nil)
+		if err != nil || past != `{"waits":{"totalCount":1,"nodes":[{"state":"OK","reason":"Rule 1.","decisions":[{"approve":true}]}]}}` {
+			t.Errorf("%s, %v", past, err)
+		}
+		err = db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
+			return store.Of(tx.Model(&models.Wait{}), a.principal.OrgID).Where("kind = 'APPROVAL'").Update("state", models.WaitOpen).Error
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
 		// Two pages.
 		cursor, _ := a.get(`{ waits(first: 3) { pageInfo { hasNextPage endCursor } } }`, nil, "waits", "pageInfo", "endCursor").(string)

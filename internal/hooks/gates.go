@@ -107,7 +107,7 @@ func (r Ruling) ask(gateID string, verdict tools.Verdict) Ruling {
 		r.Ask = r.Ask.Strictest(question)
 		return r
 	}
-	return Ruling{Kind: tools.VerdictAsk, GateID: gateID, Reason: verdict.Reason, Ask: question}
+	return Ruling{Kind: tools.VerdictAsk, GateID: gateID, Reason: clean(verdict.Reason, maxReasonBytes), Ask: question}
 }
 
 func refuse(gateID, reason string, call tools.GateCall, rewritten bool) Ruling {

@@ -37,6 +37,8 @@ type WaitRequest struct {
 	Role   Role `json:"role,omitempty"`
 	// AllowSelf lets the authors of the turn decide.
 	AllowSelf bool `json:"allowSelf,omitempty"`
+	// Reason is why the policy asks, in words for those who decide.
+	Reason string `json:"reason,omitempty"`
 	// FailTurn is true when the turn fails when the deadline passes; else the model is told.
 	FailTurn bool `json:"failTurn,omitempty"`
 	// Parked is true when the call waits already; a wait that was only announced may be resolved before.

@@ -81,7 +81,7 @@ func (r *turnRun) rule(ctx context.Context, id string, f *tools.Frozen) (refused
 	case tools.VerdictAsk:
 		return nil, &turns.Approval{
 			Quorum: max(ruling.Ask.Quorum, 1), Role: ruling.Ask.Role, AllowSelf: ruling.Ask.AllowSelf, ExpiresIn: ruling.Ask.ExpiresIn(),
-			FailTurn: ruling.Ask.OnExpiry == tools.OnExpiryFail,
+			FailTurn: ruling.Ask.OnExpiry == tools.OnExpiryFail, Reason: ruling.Reason,
 		}, nil
 	}
 	result := tools.View(tools.Fail("not_allowed: " + ruling.Reason))

@@ -26,16 +26,40 @@ func (s *Service) Waits(ctx context.Context, org models.OrgID, kinds []models.Wa
 	if after != nil {
 		q = q.Where("id < ?", *after)
 	}
-	var list []models.Wait
-	if err := q.Order("id DESC").Limit(limit).Find(&list).Error; err != nil {
-		return nil, fmt.Errorf("list waits: %w", err)
-	}
-	return list, nil
+	return pageOfWaits(q.Order("id DESC"), limit)
 }
 
 // CountWaits counts open waits, as far as one more than 10 000.
 func (s *Service) CountWaits(ctx context.Context, org models.OrgID, kinds []models.WaitKind) (int, error) {
 	return count(s.openWaits(ctx, org, kinds).Model(&models.Wait{}))
+}
+
+// DecidedApprovals returns up to limit approvals of an organization that are over, those decided last first, that come after the one with
+// the given id. What is over stays as it is, so that its id is place enough in the list.
+func (s *Service) DecidedApprovals(ctx context.Context, org models.OrgID, after *models.WaitID, limit int) ([]models.Wait, error) {
+	q := s.decidedApprovals(ctx, org)
+	if after != nil {
+		q = q.Where("(resolved_at, id) < (SELECT resolved_at, id FROM waits WHERE org_id = ? AND id = ?)", org, *after)
+	}
+	return pageOfWaits(q.Order("resolved_at DESC, id DESC"), limit)
+}
+
+// CountDecidedApprovals counts the approvals that are over, as far as one more than 10 000.
+func (s *Service) CountDecidedApprovals(ctx context.Context, org models.OrgID) (int, error) {
+	return count(s.decidedApprovals(ctx, org).Model(&models.Wait{}))
+}
+
+// decidedApprovals has its conditions written out for the same reason as openWaits.
+func (s *Service) decidedApprovals(ctx context.Context, org models.OrgID) *gorm.DB {
+	return s.of(ctx, org).Where("kind = 'APPROVAL' AND state <> 'OPEN'")
+}
+
+func pageOfWaits(q *gorm.DB, limit int) ([]models.Wait, error) {
+	var list []models.Wait
+	if err := q.Limit(limit).Find(&list).Error; err != nil {
+		return nil, fmt.Errorf("list waits: %w", err)
+	}
+	return list, nil
 }
 
 func (s *Service) openWaits(ctx context.Context, org models.OrgID, kinds []models.WaitKind) *gorm.DB {

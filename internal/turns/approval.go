@@ -25,6 +25,8 @@ type Approval struct {
 	ExpiresIn time.Duration `json:"expiresIn,omitempty"`
 	// FailTurn makes the turn fail then, instead of telling the model.
 	FailTurn bool `json:"failTurn,omitempty"`
+	// Reason is why the policy asks, in words for those who decide.
+	Reason string `json:"reason,omitempty"`
 }
 
 // RequestApproval parks a call until people have decided about it.
@@ -39,7 +41,7 @@ func (c *Call) ask(tx *commit.Tx, id models.WaitID, identity string, a Approval,
 		ID: id, Kind: models.WaitApproval, Identity: identity, Deadline: deadline,
 		Request: jsonx.MustEncode(models.WaitRequest{
 			DisplayName: c.Record.Frozen.DisplayName, Arguments: models.JSON(c.Record.Frozen.Arguments), Quorum: a.Quorum, Role: a.Role,
-			AllowSelf: a.AllowSelf, FailTurn: a.FailTurn, Parked: true, Payment: payment,
+			AllowSelf: a.AllowSelf, FailTurn: a.FailTurn, Reason: a.Reason, Parked: true, Payment: payment,
 		}),
 	})
 	tx.Emit(&tx.Turn.ID, events.ApprovalRequested{

@@ -11,7 +11,9 @@ import (
 
 // paymentApproval is what a payment takes that is above what its policy allows without approval: one person, no program, and not who has
 // started the turn. After a day it is refused.
-var paymentApproval = Approval{Quorum: 1, Role: models.RoleMember, ExpiresIn: 24 * time.Hour}
+var paymentApproval = Approval{
+	Quorum: 1, Role: models.RoleMember, ExpiresIn: 24 * time.Hour, Reason: "The amount is above what the payment policy allows without approval.",
+}
 
 // PaymentWaitID returns the id of the approval of a payment: the same step of the same call is approved once.
 func PaymentWaitID(turn models.TurnID, p *models.PaymentTerms) models.WaitID {

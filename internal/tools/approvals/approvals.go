@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -147,6 +148,8 @@ type policy struct {
 
 type compiled struct {
 	globs tools.NameGlobs
+	// source is the rule as it was written, for those who are asked because of it.
+	source rule
 	// when is nil when the rule matches all calls of its tools.
 	when *expr.Program
 	must bool
@@ -170,7 +173,7 @@ func read(expressions *expr.Compiler, settings json.RawMessage) (*policy, error)
 	p := &policy{fallback: compiled{must: c.Default == always, destructive: c.Default == destructive, ask: base}}
 	for i, r := range c.Rules {
 		at := strconv.Itoa(i)
-		next := compiled{must: r.Approve == always, ask: r.over(base)}
+		next := compiled{source: r, must: r.Approve == always, ask: r.over(base)}
 		next.ask.RuleIndex = i
 		var f *fault.Error
 		if next.globs, f = tools.ParseNameGlobs(r.Tools); f != nil {
@@ -231,12 +234,15 @@ func (p *policy) decide(ctx context.Context, call tools.GateCall) (tools.Verdict
 				continue
 			}
 		}
-		return r.verdict(fmt.Sprintf("Rule %d of the approval policy requires it.", i)), nil
+		if !r.must {
+			return tools.Verdict{}, nil
+		}
+		return r.verdict(r.reason()), nil
 	}
 	if p.fallback.destructive && call.Hints.Destructive {
 		p := p.fallback
 		p.must = true
-		return p.verdict("The approval policy requires it, because the tool is destructive."), nil
+		return p.verdict("The approval policy requires it for destructive tools."), nil
 	}
 	return p.fallback.verdict("The approval policy requires it by default."), nil
 }
@@ -272,9 +278,18 @@ func (c compiled) verdict(reason string) tools.Verdict {
 	return tools.Verdict{Kind: tools.VerdictAsk, Reason: reason, Ask: c.ask}
 }
 
+// reason tells which rule asks, counted from 1 as people do.
+func (c compiled) reason() string {
+	text := fmt.Sprintf("Rule %d of the approval policy requires it, for %s", c.ask.RuleIndex+1, strings.Join(c.source.Tools, ", "))
+	if c.source.When != "" {
+		text += " when " + c.source.When
+	}
+	return text + "."
+}
+
 func (c compiled) undecided(index int, err error) tools.Verdict {
 	c.must = true
-	return c.verdict(fmt.Sprintf("Rule %d of the approval policy could not be evaluated (%v), so approval is required.", index, err))
+	return c.verdict(fmt.Sprintf("Rule %d of the approval policy could not be evaluated (%v), so approval is required.", index+1, err))
 }
 
 func vars(call tools.GateCall) expr.Vars {
