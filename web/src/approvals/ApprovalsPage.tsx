@@ -1,6 +1,6 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ShieldCheck } from "lucide-react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { useReloadOn, useReloadOnFocus } from "@/api/useFresh";
 import { usePages } from "@/api/usePages";
 import { WaitsDocument, type WaitsQuery } from "@/gql/graphql";
@@ -11,16 +11,29 @@ import { ListBody } from "@/ui/ListBody";
 import { PageHeader } from "@/ui/PageHeader";
 import { RelativeTime } from "@/ui/Time";
 import { Toggles } from "@/ui/Toggles";
-import { WaitCard } from "@/waits/WaitCard";
+import { WaitList } from "@/waits/WaitList";
 import { KIND_LABELS } from "@/waits/words";
+import { History } from "./History";
 import { INBOX_KINDS } from "./search";
+import { useWaitKeys } from "./useWaitKeys";
 
 const PAGE_SIZE = 20;
 
 type OpenWait = WaitsQuery["waits"]["nodes"][number];
 
-/** All that waits for somebody, in all sessions. */
+/** All that waits for somebody, in all sessions, and what was decided. */
 export function ApprovalsPage() {
+  const { history } = useSearch({ from: "/app/approvals" });
+  return (
+    <>
+      <PageHeader title="Approvals" />
+      <Filters />
+      <div className="min-h-0 flex-1 overflow-y-auto">{history ? <History /> : <OpenWaits />}</div>
+    </>
+  );
+}
+
+function OpenWaits() {
   const { kind } = useSearch({ from: "/app/approvals" });
   const waits = usePages(
     WaitsDocument,
@@ -34,35 +47,32 @@ export function ApprovalsPage() {
   // What was resolved here is gone at once; the list says so a moment later.
   const [resolved, setResolved] = useState<ReadonlySet<string>>(new Set());
   const open = waits.nodes.filter(({ id, state }) => state === "OPEN" && !resolved.has(id));
+  const list = useRef<HTMLDivElement>(null);
+  useWaitKeys(list, open.length);
 
   return (
-    <>
-      <PageHeader title="Approvals" />
-      <KindFilter />
-      <div className="min-h-0 flex-1 overflow-y-auto">
-        <ListBody
-          list={{ ...waits, nodes: open }}
-          empty={<NothingWaits filtered={kind !== undefined} />}
-        >
-          <ul aria-label="Open waits" className="mx-auto max-w-3xl space-y-4 p-4 sm:p-6">
-            {open.map((wait) => (
-              <li key={wait.id}>
-                <WaitCard
-                  wait={wait}
-                  onResolved={() => {
-                    // One approval of many leaves it open.
-                    if (wait.quorum <= 1) setResolved(new Set([...resolved, wait.id]));
-                    reload();
-                  }}
-                >
-                  <Origin wait={wait} />
-                </WaitCard>
-              </li>
-            ))}
-          </ul>
-        </ListBody>
+    <ListBody
+      list={{ ...waits, nodes: open }}
+      empty={<NothingWaits filtered={kind !== undefined} />}
+    >
+      <div ref={list} className="mx-auto max-w-3xl p-4 sm:p-6">
+        <p className="mb-3 hidden text-xs text-ink-3 sm:block">
+          <kbd>J</kbd> and <kbd>K</kbd> move through the list, <kbd>A</kbd> approves and{" "}
+          <kbd>D</kbd> denies the selected call.
+        </p>
+        <WaitList
+          label="Open waits"
+          className="space-y-4"
+          waits={open}
+          originOf={(wait) => <Origin wait={wait} />}
+          onResolved={(wait) => {
+            // One approval of many leaves it open.
+            if (wait.quorum <= 1) setResolved((before) => new Set([...before, wait.id]));
+            reload();
+          }}
+        />
       </div>
-    </>
+    </ListBody>
   );
 }
 
@@ -83,18 +93,27 @@ function Origin({ wait }: { wait: OpenWait }) {
   );
 }
 
-function KindFilter() {
-  const { kind } = useSearch({ from: "/app/approvals" });
+function Filters() {
+  const { kind, history = false } = useSearch({ from: "/app/approvals" });
   const navigate = useNavigate({ from: "/approvals" });
   return (
-    <div className="border-b border-line px-4 py-2 sm:px-6">
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-line px-4 py-2 sm:px-6">
       <Toggles
-        label="Kind"
-        options={[undefined, ...INBOX_KINDS]}
-        words={(each) => (each ? `${KIND_LABELS[each]}s` : "All")}
-        pressed={(each) => kind === each}
-        onPress={(each) => void navigate({ search: each ? { kind: each } : {}, replace: true })}
+        label="List"
+        options={[false, true]}
+        words={(each) => (each ? "History" : "Open")}
+        pressed={(each) => history === each}
+        onPress={(each) => void navigate({ search: each ? { history: true } : {}, replace: true })}
       />
+      {!history && (
+        <Toggles
+          label="Kind"
+          options={[undefined, ...INBOX_KINDS]}
+          words={(each) => (each ? `${KIND_LABELS[each]}s` : "All")}
+          pressed={(each) => kind === each}
+          onPress={(each) => void navigate({ search: each ? { kind: each } : {}, replace: true })}
+        />
+      )}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import type { WaitKind } from "@/gql/graphql";
-import { oneOf, searchOf } from "@/shell/search";
+import { flag, oneOf, searchOf } from "@/shell/search";
 
 /** The kinds that people can do something about, as far as the filter offers them. */
 export const INBOX_KINDS: readonly WaitKind[] = [
@@ -7,9 +7,12 @@ export const INBOX_KINDS: readonly WaitKind[] = [
   "QUESTION",
   "CLIENT_TOOL",
   "COMPLETION",
+  "BUDGET",
 ];
 
 export const approvalsSearch = searchOf({
   /** Only this kind. */
   kind: oneOf(INBOX_KINDS),
+  /** What was decided, in place of what is open. */
+  history: flag,
 });

@@ -11,8 +11,9 @@ import { Problems } from "@/ui/Problems";
 import { useStoredState } from "@/ui/useStoredState";
 import { ArgumentsForm } from "./ArgumentsForm";
 import { DecisionList } from "./DecisionList";
-import { tallyOf } from "./decisions";
+import { decisionOf, tallyOf } from "./decisions";
 import { PaymentToApprove } from "./PaymentToApprove";
+import { WhoAndWhy } from "./WhoAndWhy";
 import { WhyNot } from "./WhyNot";
 import type { WaitProps } from "./wait";
 
@@ -36,12 +37,7 @@ export function Approval({ wait, onResolved }: WaitProps) {
     );
 
   const send = async (approve: boolean, own?: unknown) => {
-    const input = {
-      waitId: wait.id,
-      approve,
-      note: note.trim() || null,
-      ...(own === undefined ? {} : { arguments: own }),
-    };
+    const input = decisionOf(wait, approve, { note, ...(own !== undefined && { own }) });
     if (!(await decide.run({ input }))) return;
     setNote("");
     setEditing(false);
@@ -52,6 +48,7 @@ export function Approval({ wait, onResolved }: WaitProps) {
 
   return (
     <>
+      <WhoAndWhy wait={wait} />
       {wait.payment && <PaymentToApprove payment={wait.payment} />}
       <CallData
         title={proposed === undefined ? "Arguments" : "Original arguments"}
@@ -88,12 +85,22 @@ export function Approval({ wait, onResolved }: WaitProps) {
       {mayDeny && !mine && !editing && (
         <div className="flex flex-wrap items-center gap-2">
           {wait.viewerMayResolve && (
-            <Button look="primary" disabled={decide.busy} onClick={() => void send(true, proposed)}>
+            <Button
+              look="primary"
+              aria-keyshortcuts="A"
+              disabled={decide.busy}
+              onClick={() => void send(true)}
+            >
               <Check size={14} aria-hidden />
               Approve
             </Button>
           )}
-          <Button look="danger" disabled={decide.busy} onClick={() => void send(false)}>
+          <Button
+            look="danger"
+            aria-keyshortcuts="D"
+            disabled={decide.busy}
+            onClick={() => void send(false)}
+          >
             <X size={14} aria-hidden />
             Deny
           </Button>

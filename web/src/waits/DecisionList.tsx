@@ -1,8 +1,8 @@
-import type { WaitFieldsFragment } from "@/gql/graphql";
+import type { DecisionFieldsFragment } from "@/gql/graphql";
 import { RelativeTime } from "@/ui/Time";
 
-/** What people have decided so far. */
-export function DecisionList({ decisions }: Pick<WaitFieldsFragment, "decisions">) {
+/** What people have decided. */
+export function DecisionList({ decisions }: { decisions: readonly DecisionFieldsFragment[] }) {
   if (decisions.length === 0) return null;
   return (
     <ul aria-label="Decisions" className="space-y-1 text-xs text-ink-2">

@@ -9,6 +9,7 @@ import {
 } from "lucide-react";
 import type { ReactNode } from "react";
 import type { WaitKind } from "@/gql/graphql";
+import PauseNote from "@/session/budget/PauseNote";
 import { Approval } from "./Approval";
 import { Callback } from "./Callback";
 import { ClientCall } from "./ClientCall";
@@ -37,6 +38,8 @@ export function WaitCard({ wait, onResolved, children }: WaitCardProps) {
     <section
       aria-label={titleOf(wait)}
       data-wait={wait.kind}
+      data-wait-id={wait.id}
+      tabIndex={-1}
       className="rounded-lg border border-warn/30 bg-surface text-sm shadow-card"
     >
       <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1 border-b border-line px-3 py-2">
@@ -63,10 +66,13 @@ function Body(props: WaitProps) {
     case "COMPLETION":
       return <Callback {...props} />;
     case "BUDGET":
+      if (props.wait.session.status === "PAUSED") {
+        return <PauseNote sessionId={props.wait.session.id} version={0} />;
+      }
       return (
         <p className="text-ink-2">
           The budget can't cover the next step. If other turns have reserved what is left, this turn
-          resumes on its own; past a soft limit, someone has to resume it in the session.{" "}
+          resumes on its own; past a soft limit, someone has to resume it.{" "}
           <Link to="/budgets" className="rounded underline underline-offset-2">
             Budgets
           </Link>

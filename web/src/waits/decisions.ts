@@ -1,5 +1,5 @@
 import { sameJson } from "@/calls/json";
-import type { WaitFieldsFragment } from "@/gql/graphql";
+import type { DecideApprovalInput, WaitFieldsFragment } from "@/gql/graphql";
 
 type Decision = WaitFieldsFragment["decisions"][number];
 
@@ -8,6 +8,20 @@ export interface Tally {
   approvals: number;
   /** The arguments that the newest approval has put in the place of the call's; undefined for the call's own. */
   proposed: unknown;
+}
+
+/** What is sent to decide about an approval: what was proposed last is what is approved, or other arguments in its place. */
+export function decisionOf(
+  wait: Pick<WaitFieldsFragment, "id" | "decisions">,
+  approve: boolean,
+  { note = "", own = tallyOf(wait.decisions).proposed }: { note?: string; own?: unknown } = {},
+): DecideApprovalInput {
+  return {
+    waitId: wait.id,
+    approve,
+    note: note.trim() || null,
+    ...(approve && own !== undefined && { arguments: own }),
+  };
 }
 
 /** Approvals count for the arguments that they were given for: the newest one says which these are. */

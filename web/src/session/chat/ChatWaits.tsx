@@ -1,7 +1,7 @@
 import { useFresh, useReloadOn } from "@/api/useFresh";
 import { SessionWaitsDocument } from "@/gql/graphql";
 import { RequestError } from "@/ui/ErrorNote";
-import { WaitCard } from "@/waits/WaitCard";
+import { WaitList } from "@/waits/WaitList";
 import type { FeedSnapshot } from "../feed/feed";
 import { waitIsOver } from "../feed/waits";
 
@@ -29,13 +29,7 @@ export default function ChatWaits({ sessionId, feed }: ChatWaitsProps) {
     <>
       <RequestError error={error} />
       {open.length > 0 && (
-        <ul aria-label="Waits" className="mt-4 space-y-3">
-          {open.map((wait) => (
-            <li key={wait.id}>
-              <WaitCard wait={wait} onResolved={reload} />
-            </li>
-          ))}
-        </ul>
+        <WaitList label="Waits" className="mt-4 space-y-3" waits={open} onResolved={reload} />
       )}
     </>
   );

@@ -1,0 +1,55 @@
+import { type RefObject, useEffect, useRef } from "react";
+
+/** Keys that belong to whoever types, and not to the page. */
+const TYPING = "input, textarea, select, [contenteditable], dialog";
+
+/**
+ * J and K go through the cards of a list, A approves and D denies the one that has the focus: nothing is decided that the
+ * reader has not gone to. When its card is gone, the next one gets the focus. `count` is how many cards there are.
+ */
+export function useWaitKeys(list: RefObject<HTMLElement | null>, count: number): void {
+  const decidedAt = useRef<number | null>(null);
+
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+      if (event.target instanceof Element && event.target.closest(TYPING)) return;
+      if (document.querySelector("dialog[open]")) return;
+      const cards = cardsIn(list.current);
+      const at = cards.findIndex((card) => card.contains(document.activeElement));
+      const key = event.key.toLowerCase();
+      if (key === "j" || key === "k") {
+        const next = at === -1 ? 0 : at + (key === "j" ? 1 : -1);
+        focus(cards[next]);
+      } else if (key === "a" || key === "d") {
+        const button = cards[at]?.querySelector<HTMLButtonElement>(
+          `button[aria-keyshortcuts="${key.toUpperCase()}"]`,
+        );
+        if (!button || button.disabled) return;
+        decidedAt.current = at;
+        button.click();
+      } else return;
+      event.preventDefault();
+    };
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [list]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is for the change of the count.
+  useEffect(() => {
+    const at = decidedAt.current;
+    decidedAt.current = null;
+    if (at === null || document.activeElement !== document.body) return;
+    const cards = cardsIn(list.current);
+    focus(cards[Math.min(at, cards.length - 1)]);
+  }, [list, count]);
+}
+
+function cardsIn(list: HTMLElement | null): HTMLElement[] {
+  return [...(list?.querySelectorAll<HTMLElement>("[data-wait]") ?? [])];
+}
+
+function focus(card: HTMLElement | undefined): void {
+  card?.focus();
+  card?.scrollIntoView({ block: "nearest" });
+}

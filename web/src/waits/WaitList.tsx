@@ -1,0 +1,38 @@
+import type { ReactNode } from "react";
+import { useViewer } from "@/shell/viewer";
+import { DecideTurn } from "./DecideTurn";
+import { decidableByTurn } from "./ofTurns";
+import { WaitCard } from "./WaitCard";
+import type { Wait } from "./wait";
+
+interface WaitListProps<Each extends Wait> {
+  label: string;
+  className: string;
+  waits: readonly Each[];
+  onResolved: (wait: Each) => void;
+  /** Where a wait belongs, on pages of many sessions. */
+  originOf?: (wait: Each) => ReactNode;
+}
+
+/** Cards of what waits. Before the first of several approvals of a turn stands what decides them all. */
+export function WaitList<Each extends Wait>(props: WaitListProps<Each>) {
+  const { label, className, waits, onResolved, originOf } = props;
+  const turns = decidableByTurn(waits, useViewer().user?.id);
+  return (
+    <ul aria-label={label} className={className}>
+      {waits.map((wait) => {
+        const together = wait.turn ? turns.get(wait.turn.id) : undefined;
+        return (
+          <li key={wait.id} className="space-y-3">
+            {together?.[0] === wait && (
+              <DecideTurn waits={together} onDecided={(each) => onResolved(each as Each)} />
+            )}
+            <WaitCard wait={wait} onResolved={() => onResolved(wait)}>
+              {originOf?.(wait)}
+            </WaitCard>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
