@@ -13,13 +13,13 @@ interface FileChangeProps {
 /** A file with what a call does to it. */
 export function FileChange({ path, note, children }: FileChangeProps) {
   return (
-    <section aria-label={path} className="overflow-hidden rounded border border-line bg-surface">
+    <div className="overflow-hidden rounded border border-line bg-surface">
       <p className="flex flex-wrap items-baseline gap-x-2 border-b border-line px-2.5 py-1.5 text-xs">
         <span className="font-mono font-medium wrap-anywhere">{path}</span>
         {note && <span className="text-ink-3">{note}</span>}
       </p>
       {children}
-    </section>
+    </div>
   );
 }
 
