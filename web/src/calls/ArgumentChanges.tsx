@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { DiffLines } from "@/diff/DiffLines";
+import { MOST_LINES } from "@/ui/longText";
 import { argumentChanges } from "./changes";
-import { MOST_LINES } from "./cutText";
 
 interface ArgumentChangesProps {
   /** Those that the agent asked for, and those that the call shall run with. */

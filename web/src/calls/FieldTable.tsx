@@ -1,5 +1,5 @@
 import { JsonBlock } from "@/ui/JsonBlock";
-import { LongText } from "./LongText";
+import { CallText } from "./CallText";
 import type { Fields } from "./readCall";
 
 /** Arguments by their names: texts as texts, and only what is nested as JSON. */
@@ -20,7 +20,7 @@ export function FieldTable({ fields }: { fields: Fields }) {
 
 function FieldValue({ value }: { value: unknown }) {
   if (value === "") return <span className="text-ink-3">empty</span>;
-  if (typeof value === "string") return <LongText text={value} />;
+  if (typeof value === "string") return <CallText text={value} />;
   if (typeof value === "object" && value !== null) return <JsonBlock value={value} />;
   return <span className="font-mono text-ink-2">{String(value)}</span>;
 }

@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo } from "react";
 import { DiffLines } from "@/diff/DiffLines";
 import { lineDiff } from "@/diff/lineDiff";
-import { MOST_LINES } from "./cutText";
+import { MOST_LINES } from "@/ui/longText";
 
 interface FileChangeProps {
   path: string;

@@ -1,5 +1,5 @@
+import { CallText } from "./CallText";
 import { FileChange, TextChange } from "./FileChange";
-import { LongText } from "./LongText";
 import { useFileNow } from "./useFileNow";
 
 interface WriteViewProps {
@@ -27,7 +27,7 @@ export function WriteView({ path, content, sessionId }: WriteViewProps) {
           {content === "" ? (
             <p className="text-xs text-ink-3">empty</p>
           ) : (
-            <LongText text={content} />
+            <CallText text={content} />
           )}
         </div>
       )}

@@ -1,23 +1,28 @@
-import { useState } from "react";
-import { formatCount } from "./format";
+import { type ReactNode, useState } from "react";
 import { beginningOf } from "./longText";
+import { ShowAll } from "./ShowAll";
 
-/** Plain text with its line breaks. Of a long one the beginning is shown, until more is wanted. */
-export function LongText({ text }: { text: string }) {
-  const [whole, setWhole] = useState(false);
-  const shown = whole ? text : beginningOf(text);
+interface LongTextProps {
+  text: string;
+  /** Draws what is shown. */
+  children: (shown: string) => ReactNode;
+}
+
+/** A text of which, if it is long, the beginning is shown until the reader asks for all of it. */
+export function LongText({ text, children }: LongTextProps) {
+  const [all, setAll] = useState(false);
+  const shown = all ? text : beginningOf(text);
+  const lines = text.split("\n").length;
   return (
     <>
-      {shown}
-      {(whole || shown !== text) && (
-        <button
-          type="button"
-          aria-expanded={whole}
-          className="mt-1 block rounded text-sm text-accent hover:underline"
-          onClick={() => setWhole(!whole)}
-        >
-          {whole ? "Show less" : `Show all ${formatCount(text.length)} characters`}
-        </button>
+      {children(shown)}
+      {shown !== text && (
+        <ShowAll
+          {...(lines > 1
+            ? { count: lines, of: "lines" }
+            : { count: text.length, of: "characters" })}
+          onClick={() => setAll(true)}
+        />
       )}
     </>
   );

@@ -21,7 +21,7 @@ export function UserMessage({ text, images = [], at, children }: UserMessageProp
         className="max-w-[85%] rounded-2xl rounded-br-md bg-hover px-3.5 py-2 text-base whitespace-pre-wrap wrap-anywhere"
       >
         <span className="sr-only">You: </span>
-        <LongText text={text} />
+        <LongText text={text}>{(shown) => shown}</LongText>
         <MessageImages images={images} />
       </div>
       <MessageTools text={text} />
