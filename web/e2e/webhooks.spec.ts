@@ -104,8 +104,9 @@ test("a webhook is created, hears of a turn, is repeated, rotated, disabled and 
     await expect(dialog.getByRole("alert")).toContainText("at least one kind of event");
     await dialog.getByRole("checkbox", { name: /SESSION_IDLED/ }).check();
     await dialog.getByRole("button", { name: "Save" }).click();
-    await expect(row.getByText("SESSION_IDLED")).toBeVisible();
-    await expect(row.getByText("TURN_COMPLETED")).toHaveCount(0);
+    const kinds = row.getByRole("list", { name: /^Events of/ });
+    await expect(kinds.getByText("SESSION_IDLED")).toBeVisible();
+    await expect(kinds.getByText("TURN_COMPLETED")).toHaveCount(0);
 
     await row.getByRole("button", { name: "Disable" }).click();
     await expect(row.getByText(/^Disabled just now by Administrator\./)).toBeVisible();

@@ -93,7 +93,7 @@ function DeliveryItem({ webhookId, delivery, enabled, onReplayed }: DeliveryItem
         {error !== null && <p className="wrap-anywhere text-bad">{error}</p>}
         <p className="text-xs text-ink-3">
           {attempts === 1 ? "1 attempt" : `${attempts} attempts`}
-          {durationMs !== null && ` · answered in ${formatDuration(durationMs)}`}
+          {durationMs !== null && status !== null && ` · answered in ${formatDuration(durationMs)}`}
           {deliveredAt !== null && (
             <>
               {" "}
