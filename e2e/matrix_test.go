@@ -348,6 +348,9 @@ func (m *matrix) finds(o operation, coordinate string, r *reply) bool {
 	if hasCode(r, "NOT_FOUND") {
 		return true
 	}
+	if below := m.values(r, o.steps); len(o.steps) > 1 && !slices.ContainsFunc(below, func(v any) bool { return v != nil }) {
+		return true
+	}
 	for _, v := range m.values(r, o.steps[:1]) {
 		list, ok := v.(map[string]any)
 		nodes, isList := list["nodes"]
