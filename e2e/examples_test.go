@@ -22,12 +22,14 @@ func TestExamplesOfTheGuides(t *testing.T) {
 	var tokens struct{ SignIn struct{ Tokens tokens } }
 	newClient(p.url).do(t, `mutation { signIn(input: {email: "`+ownerEmail+`", password: "`+ownerPassword+`"}) { tokens { refreshToken } userErrors { code } } }`, nil, &tokens)
 	all := map[string]any{
+		"from": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z",
 		"email": ownerEmail, "password": ownerPassword, "refreshToken": tokens.SignIn.Tokens.RefreshToken, "harness": me.ids["harn"],
 		"agent": me.ids["agent"], "session": me.ids["sess"], "text": "hello", "key": "1", "content": "a note",
 		"revision": 1, "budget": me.ids["bdgt"], "image": me.upload(t, onePixel(t)), "token": me.invite(t, guest, "MEMBER"),
 	}
 	ids := map[string]string{
 		"UpdateAgent": me.ids["agent"], "AgentHistory": me.ids["agent"], "RestoreAgent": me.ids["agent"], "Turn": me.ids["turn"],
+		"Sent": me.ids["turn"], "Again": me.ids["turn"],
 	}
 	resting := func() error {
 		var out struct {
