@@ -42,6 +42,9 @@ type ModelView struct {
 	// Exact is true when the hash that the step has recorded is that of this view. Otherwise the configuration was changed since, or the
 	// step has recorded none: then it is what the model would be sent now.
 	Exact bool
+
+	// configured is the model that the configuration begins with; zero when it is not known.
+	configured models.ModelID
 }
 
 // ViewedMessage is a message that a model was shown.
@@ -80,7 +83,7 @@ func (v *ModelViews) Of(ctx context.Context, org models.OrgID, turn models.TurnI
 		HarnessID: session.harness, AgentID: session.agent, SessionModelID: session.model, MessageModelID: t.ModelID, ClientTools: session.clientTools,
 	}
 	view, err := v.under(ctx, t, session, asked, run)
-	if err != nil || view.Exact || asked.ModelID.IsZero() {
+	if err != nil || view.Exact || asked.ModelID.IsZero() || view.configured == asked.ModelID {
 		return view, err
 	}
 	// The session may have had another model then, or the turn, before a message that has steered it.
@@ -178,6 +181,9 @@ func (v *ModelViews) under(ctx context.Context, t *models.Turn, s *sessionInfo, 
 	view := &ModelView{Iteration: asked.iteration, Model: cmp.Or(asked.Model, model.Model.Name), Exact: known && asked.PromptHash == hash}
 	if req := c.request(eff, model); known {
 		view.SystemPrompt, view.Tools = &req.System, req.Tools
+	}
+	if eff.Model != nil {
+		view.configured = eff.Model.Model.ID
 	}
 	shown := c.window(contextBytes(eff, &model.Model))
 	if !view.Exact && asked.PromptFrom > 0 {

@@ -1,5 +1,3 @@
-import type { UsageFieldsFragment } from "@/gql/graphql";
-import { addDecimals } from "@/money/decimal";
 import { withBudgets } from "./budgets";
 import { finishTurn } from "./ends";
 import {
@@ -13,8 +11,9 @@ import {
 } from "./event";
 import { appendNotice, changeAgentItem, changeToolItem, moveInputToEnd } from "./items";
 import { deliver, editMessage, imagesOf, receiveMessage, textOf } from "./messages";
-import { noUsage, type Retry, type SessionState, type UsageTotals } from "./state";
+import { noUsage, type Retry, type SessionState } from "./state";
 import { beginFork, changeTurn, holdTurn, queueTurn, reorderTurns, startTurn } from "./turns";
+import { addUsage } from "./usage";
 
 /**
  * The session after one more event. It is pure: the same events give the same page, whether they came live, in
@@ -256,18 +255,4 @@ function recordCall(state: SessionState, event: EventOf<"GenerationRecorded">): 
   if (event.turnId === null) return counted;
   const own = state.turns[event.turnId]?.usage ?? noUsage;
   return changeTurn(counted, event.turnId, { usage: addUsage(own, event.usage) });
-}
-
-function addUsage(total: UsageTotals, usage: UsageFieldsFragment): UsageTotals {
-  return {
-    inputTokens: total.inputTokens + usage.inputTokens,
-    outputTokens: total.outputTokens + usage.outputTokens,
-    cacheReadTokens: total.cacheReadTokens + usage.cacheReadTokens,
-    cacheWriteTokens: total.cacheWriteTokens + usage.cacheWriteTokens,
-    reasoningTokens: total.reasoningTokens + usage.reasoningTokens,
-    costUsd:
-      total.costUsd === null || usage.costUsd === null
-        ? null
-        : addDecimals(total.costUsd, usage.costUsd),
-  };
 }

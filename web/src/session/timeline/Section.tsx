@@ -1,8 +1,6 @@
-import { Check, Copy } from "lucide-react";
 import type { ReactNode } from "react";
-import { IconButton } from "@/ui/Button";
+import { CopyButton } from "@/ui/CopyButton";
 import { JsonBlock } from "@/ui/JsonBlock";
-import { useCopy } from "@/ui/useCopy";
 
 interface SectionProps {
   title: ReactNode;
@@ -12,15 +10,12 @@ interface SectionProps {
 }
 
 /** A part of what is known of a call, to be taken elsewhere. */
-export function Section({ title, copied: text, children }: SectionProps) {
-  const { copied, copy } = useCopy();
+export function Section({ title, copied, children }: SectionProps) {
   return (
     <div className="card overflow-hidden text-sm">
       <div className="flex min-h-8 items-center gap-2 border-b border-line pl-3 text-xs text-ink-2">
         <span className="min-w-0 flex-1 truncate">{title}</span>
-        <IconButton label={copied ? "Copied" : "Copy"} onClick={() => copy(text)}>
-          {copied ? <Check size={14} className="text-ok" /> : <Copy size={14} />}
-        </IconButton>
+        <CopyButton text={copied} label="Copy" />
       </div>
       <div className="space-y-2 px-3 py-2">{children}</div>
     </div>

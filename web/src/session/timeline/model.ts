@@ -1,5 +1,6 @@
 import type { StopReason } from "@/gql/graphql";
 import type { SessionEvent } from "../feed/event";
+import type { UsageTotals } from "../feed/state";
 
 /** A point in time that is worth a look, in the call or turn in which it was. */
 export interface Mark {
@@ -32,14 +33,7 @@ export interface Span {
 }
 
 /** What a call of a model took. */
-export interface SpanUsage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cacheReadTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly reasoningTokens: number;
-  /** A decimal; null when there is no price. */
-  readonly costUsd: string | null;
+export interface SpanUsage extends UsageTotals {
   readonly firstTokenMs: number | null;
   /** The call was lost with its runner, and nobody knows what it really took. */
   readonly estimated: boolean;
