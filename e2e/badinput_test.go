@@ -212,6 +212,7 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"Mutation.updateWebhook(id)", "hook", `mutation($id: ID!) { updateWebhook(id: $id, input: {enabled: true, rotateSecret: true}) { webhook { id } secret userErrors { code path } } }`},
 	{"Mutation.deleteWebhook(id)", "hook", `mutation($id: ID!) { deleteWebhook(id: $id) { deletedId userErrors { code path } } }`},
 	{"Mutation.testWebhook(id)", "hook", `mutation($id: ID!) { testWebhook(id: $id) { webhook { id } userErrors { code path } } }`},
+	{"Webhook.delivery(id)", "dlv", `query($id: ID!, $hook: ID!) { node(id: $hook) { ... on Webhook { delivery(id: $id) { id payload } } } }`},
 	{"Mutation.replayDelivery(id)", "dlv", `mutation($id: ID!) { replayDelivery(id: $id) { webhook { id } userErrors { code path } } }`},
 	// Operators, as the person of this test is one, may name any organization. TestEveryFieldAsEverybody asks as an owner who is none.
 	{"Mutation.updateOrgLimits(orgId)", "", `mutation($id: ID!) { updateOrgLimits(orgId: $id, input: {sessions: 1}) { org { id } userErrors { code path } } }`},
