@@ -98,8 +98,9 @@ check-schema: web/node_modules/.package-lock.json ## Check that no change of the
 release-contract: web/node_modules/.package-lock.json ## Keep what a release promises to its clients; VERSION=1.4.0, see docs/api.md
 	cd web && npm run trusted:release -- $(VERSION) && npm run schema:release
 
+# It walks the whole tree, and fails where npm is just replacing directories.
 .PHONY: lint
-lint: bin/golangci-lint ## Run golangci-lint
+lint: bin/golangci-lint web/node_modules/.package-lock.json e2e/clients/node_modules/.package-lock.json ## Run golangci-lint
 	bin/golangci-lint run ./...
 	bin/golangci-lint run --build-tags chaos ./cmd/api
 	cd bench && ../bin/golangci-lint run ./...
