@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 import fc from "fast-check";
 import { act, useState } from "react";
 import { createRoot } from "react-dom/client";

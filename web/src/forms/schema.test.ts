@@ -1,6 +1,15 @@
 import { expect, it } from "vitest";
 import { errorsAt, settingsErrors } from "./errors";
-import { groupsOf, kindOf, resolve, type Schema, variantOf, withField, words } from "./schema";
+import {
+  groupsOf,
+  initialOf,
+  kindOf,
+  resolve,
+  type Schema,
+  variantOf,
+  withField,
+  words,
+} from "./schema";
 
 const root: Schema = {
   type: "object",
@@ -53,12 +62,15 @@ it("tells variants by their constants and required fields", () => {
   const kind = (name: string): Schema => ({
     type: "object",
     properties: { kind: { const: name } },
-    required: ["kind"],
+    required: ["kind", "name"],
   });
   const variants = [kind("a"), kind("b"), { type: "string" }];
   expect(variantOf(variants, { kind: "b", more: 1 }, root)).toBe(1);
   expect(variantOf(variants, "text", root)).toBe(2);
   expect(variantOf(variants, 1, root)).toBe(-1);
+  for (const [index, variant] of variants.entries()) {
+    expect(variantOf(variants, initialOf(variant, root), root)).toBe(index);
+  }
 });
 
 it("changes one field and leaves the others in their place", () => {

@@ -210,8 +210,8 @@ export function initialOf(schema: Schema, root: Schema): unknown {
       return Object.fromEntries(
         groupsOf(schema, root)
           .flatMap(({ properties }) => properties)
-          .filter(({ required, schema: { enum: values } }) => required && values)
-          .map(({ key, schema: each }) => [key, each.default ?? each.enum?.[0]]),
+          .filter(({ required, schema: each }) => required && ("const" in each || each.enum))
+          .map(({ key, schema: each }) => [key, each.default ?? each.const ?? each.enum?.[0]]),
       );
     case "variants":
       return initialOf(resolve((schema.oneOf ?? schema.anyOf)?.[0] ?? {}, root), root);
@@ -232,7 +232,10 @@ export function initialOf(schema: Schema, root: Schema): unknown {
   }
 }
 
-/** The variant that a value is of, as far as its type, its constants and its required fields tell; -1 for none. */
+/**
+ * The variant that a value is of, as far as its type, its constants and its required fields tell; -1 for none. A required constant
+ * tells enough: other fields may still be missing while somebody types.
+ */
 export function variantOf(variants: readonly Schema[], value: unknown, root: Schema): number {
   return variants.findIndex((variant) => matches(resolve(variant, root), value, root));
 }
@@ -241,17 +244,18 @@ function matches(schema: Schema, value: unknown, root: Schema): boolean {
   if ("const" in schema) return schema.const === value;
   if (schema.enum) return schema.enum.includes(value);
   switch (typeOf(schema)) {
-    case "object":
+    case "object": {
+      if (!isFields(value)) return false;
+      const constants = Object.entries(schema.properties ?? {})
+        .map(([key, each]) => ({ key, property: resolve(each, root) }))
+        .filter(({ property }) => "const" in property);
+      const required = schema.required ?? [];
+      const tells = constants.some(({ key }) => required.includes(key) && key in value);
       return (
-        isFields(value) &&
-        (schema.required ?? []).every((key) => key in value) &&
-        Object.entries(schema.properties ?? {}).every(([key, each]) => {
-          const property = resolve(each, root);
-          return (
-            !("const" in property) || value[key] === undefined || property.const === value[key]
-          );
-        })
+        constants.every(({ key, property }) => !(key in value) || property.const === value[key]) &&
+        (tells || required.every((key) => key in value))
       );
+    }
     case "array":
       return Array.isArray(value);
     case "integer":
