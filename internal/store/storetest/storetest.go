@@ -81,7 +81,8 @@ func PostgresURL(t testing.TB) string {
 		t.Fatalf("prepare the template database: %v", err)
 	}
 	name := "ostler_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	if err := admin(ctx, server, "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
+	// Copying files takes less than half the time of logging each page, the default.
+	if err := admin(ctx, server, "CREATE DATABASE "+name+" TEMPLATE "+template+" STRATEGY FILE_COPY"); err != nil {
 		t.Fatalf("create a test database: %v", err)
 	}
 	t.Cleanup(func() {

@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 import { act, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, expect, it, vi } from "vitest";

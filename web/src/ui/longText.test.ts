@@ -17,7 +17,7 @@ describe("beginningOf", () => {
   it("is the beginning of any text, and never parts a character", () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: "binary", minLength: 1, maxLength: 5 }),
+        fc.string({ unit: fc.constantFrom("a", "\n", "é", "😀"), minLength: 1, maxLength: 5 }),
         fc.integer({ min: 0, max: 1500 }),
         (piece, times) => {
           const text = piece.repeat(times);
@@ -29,7 +29,6 @@ describe("beginningOf", () => {
           expect(beginning.length).toBeLessThan(text.length);
         },
       ),
-      { numRuns: 30 },
     );
   });
 });

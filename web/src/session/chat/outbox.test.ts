@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ChatItem } from "../feed/state";
 import { Outbox, type OutboxEntry, type SendOutcome, unseenEntries } from "./outbox";

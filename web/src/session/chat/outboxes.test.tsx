@@ -1,3 +1,5 @@
+// @vitest-environment happy-dom
+
 import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { Client, type Operation, Provider } from "urql";
