@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/catalog"
@@ -70,11 +71,12 @@ func encodeEffective(e *catalog.Effective) *model.EffectiveConfig {
 	if e == nil {
 		return nil
 	}
+	manifests := slices.Collect(e.Toolset.Manifests())
 	out := &model.EffectiveConfig{
-		SystemPrompt: e.SystemPrompt, Tools: encodeTools(e.Toolset.Manifests()), Capabilities: encodeRefs(e.Toolset.Refs()),
+		SystemPrompt: e.SystemPrompt, Tools: encodeTools(manifests), Capabilities: encodeRefs(e.Toolset.Refs()),
 		MaxIterations: e.MaxIterations, StreamRecovery: model.StreamRecovery(e.StreamRecovery), FallbackModels: make([]*model.Model, len(e.Fallbacks)),
 	}
-	for i, m := range e.Toolset.Manifests() {
+	for i, m := range manifests {
 		out.Tools[i].Approval = new(approvals[e.Toolset.Asks(m)])
 	}
 	for i, m := range e.Fallbacks {

@@ -16,7 +16,7 @@ func clientTool(name string) models.ClientTool {
 }
 
 func namesOf(eff *catalog.Effective) (names []string) {
-	for _, m := range eff.Toolset.Manifests() {
+	for m := range eff.Toolset.Manifests() {
 		if m.Hints.Client {
 			names = append(names, m.Name+": "+m.Description)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gorm.io/gorm"
@@ -223,7 +224,7 @@ func (e *Effective) hash() ([sha256.Size]byte, error) {
 		Fallbacks     []modelIdentity `json:",omitempty"`
 		// StreamRecovery is left out where it is the default, so that hashes stay what they were.
 		StreamRecovery models.StreamRecovery `json:",omitempty"`
-	}{Prompt: e.SystemPrompt, Tools: e.Toolset.Manifests(), Refs: e.Toolset.Refs(), MaxIterations: e.MaxIterations}
+	}{Prompt: e.SystemPrompt, Tools: slices.Collect(e.Toolset.Manifests()), Refs: e.Toolset.Refs(), MaxIterations: e.MaxIterations}
 	if m := e.Model; m != nil {
 		in.Provider, in.Kind, in.BaseURL, in.Model = m.Provider.ID, m.Provider.Kind, m.Provider.BaseURL, m.Model.Name
 	}

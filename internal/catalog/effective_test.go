@@ -39,7 +39,7 @@ func TestWhatATurnRunsWith(t *testing.T) {
 			t.Errorf("the capabilities are %v", ids)
 		}
 		if eff.MaxIterations != 6 || eff.HarnessRevision != 1 || *eff.AgentRevision != 1 || eff.Model.Model.Name != "sim-default" ||
-			eff.Model.Provider.Kind != models.ProviderSimulated || len(eff.Toolset.Manifests()) != 12 {
+			eff.Model.Provider.Kind != models.ProviderSimulated || len(slices.Collect(eff.Toolset.Manifests())) != 12 {
 			t.Errorf("got %+v", eff)
 		}
 		alone := must(e.svc.EffectiveForSession(ctx, e.mine.id, catalog.Run{HarnessID: leaf.ID}))(t)
@@ -254,13 +254,13 @@ func TestAPreviewWritesNothingAndNeedsNoName(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()
 		eff := must(e.svc.Preview(ctx, e.mine.id, catalog.Draft{Agent: &catalog.NewAgent{SystemPrompt: "Draft.", MaxIterations: new(3)}}))(t)
-		if !strings.Contains(eff.SystemPrompt, "Draft.") || eff.MaxIterations != 3 || eff.Model == nil || len(eff.Toolset.Manifests()) != 13 {
+		if !strings.Contains(eff.SystemPrompt, "Draft.") || eff.MaxIterations != 3 || eff.Model == nil || len(slices.Collect(eff.Toolset.Manifests())) != 13 {
 			t.Errorf("got %+v", eff)
 		}
 		base := must(e.svc.ListHarnesses(ctx, e.mine.id, catalog.Filter{Search: "base"}, nil, 1))(t)[0]
 		eff = must(e.svc.Preview(ctx, e.mine.id, catalog.Draft{HarnessID: &base.ID}))(t)
-		if len(eff.Toolset.Manifests()) != 4 {
-			t.Errorf("base has %d tools", len(eff.Toolset.Manifests()))
+		if len(slices.Collect(eff.Toolset.Manifests())) != 4 {
+			t.Errorf("base has %d tools", len(slices.Collect(eff.Toolset.Manifests())))
 		}
 		_, err := e.svc.Preview(ctx, e.mine.id, catalog.Draft{Agent: &catalog.NewAgent{Capabilities: refs("nope")}})
 		if !fault.Is(err, fault.Invalid) {

@@ -91,7 +91,7 @@ func (r *turnRun) promptTokens(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	n := guessTokens(len(eff.SystemPrompt))
-	for _, t := range eff.Toolset.Manifests() {
+	for t := range eff.Toolset.Manifests() {
 		n += guessTokens(len(t.Name) + len(t.Description) + len(t.InputSchema))
 	}
 	for _, m := range r.conversation.messages(contextBytes(eff, &eff.Model.Model), "") {

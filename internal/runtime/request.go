@@ -71,7 +71,7 @@ func (c *conversation) request(eff *catalog.Effective, m *catalog.RunModel) llm.
 	if _, last := c.omitted(shown); last > 0 {
 		req.System = strings.TrimPrefix(req.System+omittedNote, "\n\n")
 	}
-	for _, t := range eff.Toolset.Manifests() {
+	for t := range eff.Toolset.Manifests() {
 		req.Tools = append(req.Tools, llm.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 	}
 	return req

@@ -33,7 +33,7 @@ func (r *turnRun) demand(m *models.Model, grows int) *budget.Call {
 func (r *turnRun) callOf(m *models.Model, shown int) *budget.Call {
 	eff := r.step.effective
 	input := len(eff.SystemPrompt) + shown
-	for _, t := range eff.Toolset.Manifests() {
+	for t := range eff.Toolset.Manifests() {
 		input += len(t.Name) + len(t.Description) + len(t.InputSchema) + toolBytes
 	}
 	output := outputLimit(m, r.turn.MaxTokens)

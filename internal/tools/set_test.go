@@ -42,7 +42,7 @@ func TestBuiltInTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, m := range set.Manifests() {
+	for m := range set.Manifests() {
 		var hints []string
 		for _, h := range []struct {
 			name string

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"errors"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,12 +41,14 @@ func (t Toolset) get() *toolset {
 }
 
 // Manifests returns the tools in the order in which the model is shown them. Their schemas must not be changed.
-func (t Toolset) Manifests() []Manifest {
-	all := slices.Grow([]Manifest(nil), len(t.get().tools))
-	for _, reg := range t.get().tools {
-		all = append(all, reg.manifest)
+func (t Toolset) Manifests() iter.Seq[Manifest] {
+	return func(yield func(Manifest) bool) {
+		for _, reg := range t.get().tools {
+			if !yield(reg.manifest) {
+				return
+			}
+		}
 	}
-	return all
 }
 
 // ByName finds an offered tool by the name that the model knows.

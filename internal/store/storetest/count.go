@@ -62,7 +62,11 @@ func (c *Count) statement(text string, rows int64, args ...any) {
 	if !c.On.Load() {
 		return
 	}
-	word := strings.ToLower(strings.Fields(text + " ?")[0])
+	word := strings.TrimSpace(text)
+	if end := strings.IndexAny(word, " \t\n"); end > 0 {
+		word = word[:end] // what counts must not itself split a long statement
+	}
+	word = strings.ToLower(word)
 	switch {
 	case word == "commit":
 		c.Transactions.Add(1)
