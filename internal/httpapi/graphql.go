@@ -114,8 +114,16 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, into *bytes.Bu
 	return err
 }
 
+// closeAfter closes the connection of a request when it is answered. With HTTP/2, where that would end the streams of others, too, its own
+// stream ends anyway.
+func closeAfter(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 {
+		w.Header().Set("Connection", "close")
+	}
+}
+
 func (s *Server) refuseBody(w http.ResponseWriter, r *http.Request, media string, err error) {
-	w.Header().Set("Connection", "close")
+	closeAfter(w, r)
 	// Closing a connection that still brings a body resets it, and the client may lose the answer. So the rest is
 	// read, up to a bound.
 	if r.Header.Get("Expect") == "" { // who asks before sending has sent nothing yet

@@ -3,8 +3,10 @@ package httpapi
 import (
 	"bufio"
 	"context"
+	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -14,7 +16,11 @@ func TestHTTP2(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	events, _ := b.feed()
-	transport := &http.Transport{Protocols: new(http.Protocols)}
+	var connections atomic.Int64
+	transport := &http.Transport{Protocols: new(http.Protocols), DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		connections.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	defer transport.CloseIdleConnections()
 	send := func(ctx context.Context, method, path, body string, change ...func(*http.Request)) *http.Response {
@@ -30,8 +36,8 @@ func TestHTTP2(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if resp.StatusCode != 200 || resp.ProtoMajor != 2 {
-			t.Errorf("%s %s: got %s over %s", method, path, resp.Status, resp.Proto)
+		if resp.ProtoMajor != 2 {
+			t.Errorf("%s %s: got an answer over %s", method, path, resp.Proto)
 		}
 		return resp
 	}
@@ -45,6 +51,15 @@ func TestHTTP2(t *testing.T) {
 		reader.expect("event: next\ndata: {\"data\":{\"sessionEvents\":{\"id\":\"" + id + "\"}}}\n")
 		_ = send(t.Context(), http.MethodPost, "/graphql", `{"query":"{viewer{org{id}}}"}`).Body.Close()
 		_ = send(t.Context(), http.MethodGet, "/", "").Body.Close()
+		// A body that is refused closes nothing that others use.
+		refused := send(t.Context(), http.MethodPost, "/graphql", strings.Repeat(" ", 1<<21))
+		_ = refused.Body.Close()
+		if refused.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("a body that is too large gets %s", refused.Status)
+		}
+	}
+	if n := connections.Load(); n != 1 {
+		t.Errorf("all of it took %d connections", n)
 	}
 
 	events, _ = b.feed()

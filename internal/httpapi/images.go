@@ -213,7 +213,7 @@ func (s *Server) refuseImage(w http.ResponseWriter, r *http.Request, e *imageErr
 		w.Header().Set(retryHeader, strconv.Itoa(e.RetryAfterSeconds))
 	}
 	if r.Method == http.MethodPost {
-		w.Header().Set("Connection", "close")
+		closeAfter(w, r)
 		if r.Header.Get("Expect") == "" { // who asks before sending has sent nothing yet
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.BodyTimeout))
 			_, _ = io.CopyN(io.Discard, r.Body, drainFactor*s.cfg.Limits.BodyBytes)
