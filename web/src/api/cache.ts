@@ -29,6 +29,8 @@ const EMBEDDED = [
   "ModelConnection",
   "ModelPrice",
   "ModelPriceVersion",
+  "ModelView",
+  "ModelViewMessage",
   "OrgLimits",
   "PageInfo",
   "PaymentConnection",
@@ -102,6 +104,7 @@ export function createCache() {
         resumeSession: (_result, _args, cache) => forget(cache, "budgetCheck"),
         createSession: (_result, _args, cache) => forget(cache, "sessions"),
         forkSession: (_result, _args, cache) => forget(cache, "sessions"),
+        rerunTurn: (_result, _args, cache) => forget(cache, "sessions"),
       },
     },
   });

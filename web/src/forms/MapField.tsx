@@ -19,7 +19,7 @@ export function MapField(props: FieldProps) {
   const key = name.trim();
   const change = (next: Fields) => onChange(Object.keys(next).length === 0 ? undefined : next);
   const add = () => {
-    if (key === "" || key in fields) return;
+    if (key === "" || Object.hasOwn(fields, key)) return;
     setName("");
     onChange(withField(fields, key, initialOf(each, root)));
   };
@@ -63,7 +63,7 @@ export function MapField(props: FieldProps) {
             add();
           }}
         />
-        <Button onClick={add} disabled={key === "" || key in fields}>
+        <Button onClick={add} disabled={key === "" || Object.hasOwn(fields, key)}>
           <Plus size={14} aria-hidden />
           Add
         </Button>

@@ -57,7 +57,7 @@ interface ObjectFieldsProps {
 /** The fields of an object, by group. */
 export function ObjectFields({ schema, value, path, onChange }: ObjectFieldsProps) {
   const { root, errors } = useForm();
-  const unplaced = errorsAt(errors, path, (key) => key in (schema.properties ?? {}));
+  const unplaced = errorsAt(errors, path, (key) => Object.hasOwn(schema.properties ?? {}, key));
   return (
     <div className="space-y-5">
       {unplaced.length > 0 && (

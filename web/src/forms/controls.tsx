@@ -65,7 +65,9 @@ export function NumberField(props: FieldProps) {
       onChange={(next) => onChange(numberOf(next))}
       onBlur={() => {
         const number = Number(text);
-        if (typeof value === "string" && Number.isFinite(number)) onChange(number);
+        if (typeof value === "string" && text.trim() !== "" && Number.isFinite(number)) {
+          onChange(number);
+        }
       }}
     />
   );

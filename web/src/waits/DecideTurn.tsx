@@ -6,48 +6,51 @@ import { ConfirmDialog } from "@/ui/ConfirmDialog";
 import { decisionOf } from "./decisions";
 import type { Wait } from "./wait";
 
-interface DecideTurnProps {
-  /** The approvals of one turn. */
-  waits: readonly Wait[];
-  /** One of them was decided, and the server knows. */
-  onDecided: (wait: Wait) => void;
+export type Decision = "Approve" | "Deny";
+
+/** Offers to decide about all calls of a turn that wait for approval. */
+export function DecideTurn({ count, onAsk }: { count: number; onAsk: (what: Decision) => void }) {
+  return (
+    <div className="flex flex-wrap items-center gap-2 text-sm">
+      <span className="flex-1 text-ink-2">{count} calls of one turn wait for approval</span>
+      <Button onClick={() => onAsk("Approve")}>Approve all…</Button>
+      <Button onClick={() => onAsk("Deny")}>Deny all…</Button>
+    </div>
+  );
 }
 
-/** Decides about all calls of a turn that wait for approval, once the viewer has confirmed it. */
-export function DecideTurn({ waits, onDecided }: DecideTurnProps) {
-  const [asking, setAsking] = useState<"Approve" | "Deny" | null>(null);
-  // Those that were there when the dialog opened: nothing is decided that came after it.
-  const [asked, setAsked] = useState(waits);
+interface DecideAllDialogProps<Each extends Wait> {
+  decision: Decision;
+  /** Those that were there when it was asked: nothing is decided that came after it. */
+  waits: readonly Each[];
+  /** One of them was decided, and the server knows. */
+  onDecided: (wait: Each) => void;
+  onClose: () => void;
+}
+
+/** Asks whether all of them should be decided, and decides them one after the other. */
+export function DecideAllDialog<Each extends Wait>(props: DecideAllDialogProps<Each>) {
+  const { decision, waits, onDecided, onClose } = props;
+  const [left, setLeft] = useState(waits);
   const decide = useAction(DecideApprovalDocument);
-  const ask = (what: "Approve" | "Deny") => {
-    setAsked(waits);
-    setAsking(what);
-  };
   const decideAll = async () => {
-    for (const wait of asked) {
+    for (const wait of left) {
       // The first that is refused stops it, and says why. What was decided before stays decided.
-      if (!(await decide.run({ input: decisionOf(wait, asking === "Approve") }))) return false;
-      setAsked((left) => left.filter(({ id }) => id !== wait.id));
+      if (!(await decide.run({ input: decisionOf(wait, decision === "Approve") }))) return false;
+      setLeft((all) => all.filter(({ id }) => id !== wait.id));
       onDecided(wait);
     }
     return true;
   };
   return (
-    <div className="flex flex-wrap items-center gap-2 text-sm">
-      <span className="flex-1 text-ink-2">{waits.length} calls of one turn wait for approval</span>
-      <Button onClick={() => ask("Approve")}>Approve all…</Button>
-      <Button onClick={() => ask("Deny")}>Deny all…</Button>
-      {asking && (
-        <ConfirmDialog
-          title={`${asking} ${asked.length} ${asked.length === 1 ? "call" : "calls"}?`}
-          action={`${asking} all`}
-          state={decide}
-          onConfirm={decideAll}
-          onClose={() => setAsking(null)}
-        >
-          {asked.map(({ toolName }) => toolName ?? "a call").join(", ")}
-        </ConfirmDialog>
-      )}
-    </div>
+    <ConfirmDialog
+      title={`${decision} ${left.length} ${left.length === 1 ? "call" : "calls"}?`}
+      action={`${decision} all`}
+      state={decide}
+      onConfirm={decideAll}
+      onClose={onClose}
+    >
+      {left.map(({ toolName }) => toolName ?? "a call").join(", ")}
+    </ConfirmDialog>
   );
 }

@@ -1,4 +1,4 @@
-import { useQuery } from "urql";
+import { useFresh, useReloadOn } from "@/api/useFresh";
 import { ModelViewDocument, type ModelViewQuery } from "@/gql/graphql";
 import { RequestError } from "@/ui/ErrorNote";
 import { formatCount } from "@/ui/format";
@@ -12,7 +12,7 @@ import { Block, Section } from "./Section";
 /** What went into a call. */
 export function InputOf({ turn, span }: { turn: TimelineTurn; span: Span }) {
   if (span.kind === "model" && span.iteration !== null) {
-    return <ModelInput turnId={turn.id} iteration={span.iteration} />;
+    return <ModelInput turnId={turn.id} iteration={span.iteration} over={span.end !== null} />;
   }
   const call = eventOf(span, "ToolStarted");
   if (call) return <Block title="Arguments" value={call.arguments} />;
@@ -26,14 +26,14 @@ type Message = View["messages"][number];
 
 const ROLES: Record<Message["role"], string> = { USER: "User", AGENT: "Agent", TOOL: "Tool" };
 
-function ModelInput({ turnId, iteration }: { turnId: string; iteration: number }) {
-  const [{ data, error, fetching }, reload] = useQuery({
-    query: ModelViewDocument,
-    variables: { turnId, iteration },
-  });
+function ModelInput(props: { turnId: string; iteration: number; over: boolean }) {
+  const { turnId, iteration, over } = props;
+  const { data, error, fetching, reload } = useFresh(ModelViewDocument, { turnId, iteration });
+  // Only when the call is over is it known what was sent.
+  useReloadOn(over, reload);
   const view = data?.turn?.modelView;
-  if (fetching) return <Spinner />;
-  if (error) return <RequestError error={error} onRetry={() => reload()} />;
+  if (fetching && !view) return <Spinner />;
+  if (error) return <RequestError error={error} onRetry={reload} />;
   if (!view) return <p className="text-sm text-ink-3">What was sent is no longer known.</p>;
   return (
     <>

@@ -1,4 +1,4 @@
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { Link as LinkIcon } from "lucide-react";
 import { changed } from "@/shell/search";
 import { useMay } from "@/shell/viewer";
@@ -56,7 +56,7 @@ export function Inspector({ sessionId, row: { turn, span }, now }: InspectorProp
           {span ? span.label : turnTitle(turn)}{" "}
           {span && <span className="font-normal text-ink-3">{span.detail}</span>}
         </h2>
-        <Actions sessionId={sessionId} turn={turn} />
+        <Actions sessionId={sessionId} turn={turn} id={span?.id ?? turn.id} />
         {span && (
           <Toggles
             label="Parts of the call"
@@ -88,18 +88,24 @@ export function Inspector({ sessionId, row: { turn, span }, now }: InspectorProp
 function partsOf({ kind }: Span): Inspected[] {
   return INSPECTED.filter((part) => {
     if (part === "usage") return kind === "model";
-    if (part === "input") return kind !== "wait";
-    return part !== "output" || kind !== "wait";
+    return kind !== "wait" || (part !== "input" && part !== "output");
   });
 }
 
-function Actions({ sessionId, turn }: { sessionId: string; turn: TimelineTurn }) {
+function Actions(props: { sessionId: string; turn: TimelineTurn; id: string }) {
+  const { sessionId, turn, id } = props;
+  const router = useRouter();
+  // The address may name nothing, or what a filter hides.
+  const link = () => {
+    const search = changed(router.state.location.search, { call: id });
+    return window.location.origin + router.buildLocation({ to: ".", search }).href;
+  };
   const mayWrite = useMay("SESSIONS_WRITE");
   const { copied, copy } = useCopy();
   const look = "-ml-1.5 h-6 px-1.5 text-xs font-normal text-ink-3";
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <Button look="ghost" className={look} onClick={() => copy(window.location.href)}>
+      <Button look="ghost" className={look} onClick={() => copy(link())}>
         <LinkIcon size={13} aria-hidden />
         {copied ? "Copied" : "Copy link"}
       </Button>

@@ -9,6 +9,7 @@ import { JumpToLatest } from "../tail/JumpToLatest";
 import { useTail } from "../tail/useTail";
 import { timelineOf } from "./foldTimeline";
 import { Inspector } from "./Inspector";
+import type { TimelineTurn } from "./model";
 import { type Filter, rowsOf } from "./rows";
 import { scalesOf } from "./scale";
 import { TimelineFilters } from "./TimelineFilters";
@@ -67,19 +68,20 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
     setChosen(id);
     void navigate({ search: (search) => changed(search, { call: id }), replace: true });
   };
-  const toggle = (turnId: string, close: boolean) => {
+  const toggle = (turn: TimelineTurn, close: boolean) => {
     const next = new Set(collapsed);
-    if (close) next.add(turnId);
-    else next.delete(turnId);
+    if (close) next.add(turn.id);
+    else next.delete(turn.id);
     setCollapsed(next);
+    // A call that is hidden with its turn is not looked for elsewhere.
+    if (close && turn.spans.some(({ id }) => id === chosen)) choose(turn.id);
   };
 
   const onKeyDown = (event: KeyboardEvent) => {
     const row = rows[current];
     if (row && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
       event.preventDefault();
-      toggle(row.turn.id, event.key === "ArrowLeft");
-      choose(event.key === "ArrowLeft" ? row.turn.id : row.id);
+      toggle(row.turn, event.key === "ArrowLeft");
       return;
     }
     const target = nextIndex(event.key, current, rows.length);
@@ -139,7 +141,7 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
                       top={start}
                       height={ROW_HEIGHT}
                       onSelect={() => choose(each.id)}
-                      onToggle={() => toggle(each.turn.id, !collapsed.has(each.turn.id))}
+                      onToggle={() => toggle(each.turn, !collapsed.has(each.turn.id))}
                     />
                   )
                 );
