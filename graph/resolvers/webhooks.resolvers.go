@@ -82,11 +82,15 @@ func (r *webhookResolver) Deliveries(ctx context.Context, obj *model.Webhook, fi
 		return nil, err
 	}
 	var rows []models.WebhookDelivery
+	l := r.loadersOf(ctx)
+	expect := func(d *models.WebhookDelivery) { l.bodies.expect(&d.ID) }
 	if w.After != nil {
 		rows, err = r.Hooks.Deliveries(ctx, auth.FromContext(ctx).OrgID, obj.WebhookID, w.After, w.Limit+1)
+		for i := range rows {
+			expect(&rows[i])
+		}
 	} else {
-		l := r.loadersOf(ctx)
-		rows, _, err = l.deliveries.page(w.Limit+1, func(d *models.WebhookDelivery) { l.bodies.expect(&d.ID) }).load(ctx, obj.WebhookID)
+		rows, _, err = l.deliveries.page(w.Limit+1, expect).load(ctx, obj.WebhookID)
 	}
 	if err != nil {
 		return nil, err

@@ -111,7 +111,7 @@ func (s *Service) Failures(ctx context.Context, org models.OrgID, from, to model
 		Turns          int
 		Oldest, Newest models.Millis
 	}
-	if err := s.cfg.DB.Read(ctx, org).Raw(countedFailures, slot, org, from, to, maxCount).Scan(&rows).Error; err != nil {
+	if err := s.cfg.DB.Read(ctx, org).Raw(countedFailures, slot, org, from, to, maxCount+1).Scan(&rows).Error; err != nil {
 		return r, fmt.Errorf("count failures: %w", err)
 	}
 	at, total, oldest := map[string]int{}, 0, to
@@ -128,7 +128,7 @@ func (s *Service) Failures(ctx context.Context, org models.OrgID, from, to model
 		g.Counts = append(g.Counts, FailureCount{At: row.Slot * slot, Turns: row.Turns})
 		total, oldest = total+row.Turns, min(oldest, row.Oldest)
 	}
-	if total == maxCount {
+	if total > maxCount {
 		r.CountedFrom = &oldest
 	}
 	slices.SortStableFunc(r.Groups, func(a, b FailureGroup) int {
