@@ -144,7 +144,8 @@ func (n *node) server() (*httpapi.Server, error) {
 	}, httpapi.Dependencies{
 		Schema:        generated.NewExecutableSchema(generated.Config{Resolvers: root}),
 		Authenticator: n.people, JWKS: jwks(n.id.tokens), ForOperation: root.OperationContext, Images: n.images, Exports: n.usage, Waits: n.work,
-		Limits: n.most, OpenID: n.people, Clock: n.clk, Logger: n.log, Dashboard: web.Dist(), Metrics: n.meter.Handler(n.log), Meter: n.meter, Tracer: n.tracer,
+		AuditExports: audit.NewExporter(n.auditLog, n.people),
+		Limits:       n.most, OpenID: n.people, Clock: n.clk, Logger: n.log, Dashboard: web.Dist(), Metrics: n.meter.Handler(n.log), Meter: n.meter, Tracer: n.tracer,
 		Ready: []httpapi.ReadinessCheck{{Name: "database", Check: n.db.Ping}, {Name: "migrations", Check: n.db.Migrated},
 			{Name: "disk", Check: func(context.Context) error { return n.db.Writable() }}, {Name: "bus", Check: connected(n.bus)}},
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"strings"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/audit"
@@ -64,24 +63,10 @@ func decodeAuditFilter(in *model.AuditFilter) (audit.Filter, error) {
 		return f, fault.New(fault.Invalid, "from is after to.").At("filter", "from")
 	}
 	if in.ActorID != nil {
-		kind, id := decodeActorID(*in.ActorID)
+		kind, id := audit.ActorOf(*in.ActorID)
 		f.ActorKind, f.Actor = kind, &id
 	}
 	return f, nil
-}
-
-// decodeActorID reads the id of a person or an API key. What is neither names nobody: the zero id, which has done nothing.
-func decodeActorID(s string) (models.ActorKind, models.ActorID) {
-	prefix, digits, _ := strings.Cut(s, "_")
-	kind, ok := map[string]models.ActorKind{models.UserEntity{}.Prefix(): models.ActorUser, models.APIKeyEntity{}.Prefix(): models.ActorAPIKey}[prefix]
-	if !ok {
-		return models.ActorUser, models.ActorID{}
-	}
-	id, err := models.ParseID[models.ActorEntity](models.ActorEntity{}.Prefix() + "_" + digits)
-	if err != nil {
-		return kind, models.ActorID{}
-	}
-	return kind, id
 }
 
 func encodeAuditEntry(e *models.AuditEntry) *model.AuditEntry {

@@ -11,14 +11,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/budget/books"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 const (
 	usagePath = "/v1/usage.csv"
+	auditPath = "/v1/audit.csv"
 	// maxExports and maxOrgExports bound how many exports are written at once, on this node: each adds up or reads a lot.
 	maxExports    = 8
 	maxOrgExports = 2
@@ -30,15 +33,46 @@ type Exports interface {
 	WriteCSV(ctx context.Context, by *auth.Principal, in books.Export, to io.Writer) error
 }
 
-// exportUsage writes what was used as CSV, while it is read.
+// AuditExports writes audit entries.
+type AuditExports interface {
+	WriteCSV(ctx context.Context, org models.OrgID, f audit.Filter, to io.Writer) error
+}
+
+// exportFile is a file that somebody may have.
+type exportFile struct {
+	name  string
+	write func(ctx context.Context, to io.Writer) error
+}
+
+// exportUsage writes what was used.
 func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request) {
-	ctx, p, refused := s.exportCaller(w, r)
-	var in books.Export
+	s.export(w, r, s.deps.Exports != nil, auth.UsageRead, func(p *auth.Principal, q url.Values) (exportFile, *imageError) {
+		in, refused := decodeExport(q)
+		if refused == nil && in.Kind == books.ExportLedger && !p.Can(auth.BudgetsRead) {
+			refused = lacks(auth.BudgetsRead)
+		}
+		return exportFile{string(in.Kind) + ".csv", func(ctx context.Context, to io.Writer) error { return s.deps.Exports.WriteCSV(ctx, p, in, to) }}, refused
+	})
+}
+
+// exportAudit writes the audit log.
+func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request) {
+	s.export(w, r, s.deps.AuditExports != nil, auth.AuditRead, func(p *auth.Principal, q url.Values) (exportFile, *imageError) {
+		f, refused := decodeAuditExport(q)
+		return exportFile{"audit.csv", func(ctx context.Context, to io.Writer) error {
+			return s.deps.AuditExports.WriteCSV(ctx, p.OrgID, f, to)
+		}}, refused
+	})
+}
+
+// export writes a file as CSV, while it is read. decode reads what is asked for.
+func (s *Server) export(
+	w http.ResponseWriter, r *http.Request, served bool, needs auth.Permission, decode func(*auth.Principal, url.Values) (exportFile, *imageError),
+) {
+	ctx, p, refused := s.exportCaller(w, r, served, needs)
+	var file exportFile
 	if refused == nil {
-		in, refused = decodeExport(r.URL.Query())
-	}
-	if refused == nil && in.Kind == books.ExportLedger && !p.Can(auth.BudgetsRead) {
-		refused = lacks(auth.BudgetsRead)
+		file, refused = decode(p, r.URL.Query())
 	}
 	if refused == nil && !s.exports.Try(p.OrgID, 1) {
 		refused = &imageError{
@@ -51,8 +85,8 @@ func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.exports.Leave(p.OrgID, 1)
-	out := &exportWriter{w: s.paced(w), name: string(in.Kind) + ".csv"}
-	err := s.deps.Exports.WriteCSV(ctx, p, in, out)
+	out := &exportWriter{w: s.paced(w), name: file.name}
+	err := file.write(ctx, out)
 	switch {
 	case err == nil:
 	case !out.begun:
@@ -67,15 +101,17 @@ func (s *Server) exportUsage(w http.ResponseWriter, r *http.Request) {
 }
 
 // exportCaller finds out who is asking, and refuses whoever may not.
-func (s *Server) exportCaller(w http.ResponseWriter, r *http.Request) (context.Context, *auth.Principal, *imageError) {
+func (s *Server) exportCaller(
+	w http.ResponseWriter, r *http.Request, served bool, needs auth.Permission,
+) (context.Context, *auth.Principal, *imageError) {
 	switch {
-	case s.deps.Exports == nil:
-		return nil, nil, &imageError{Code: codeNotFound, Message: "This server does not export usage.", status: http.StatusNotFound}
+	case !served:
+		return nil, nil, &imageError{Code: codeNotFound, Message: "This server does not export that.", status: http.StatusNotFound}
 	case r.Method != http.MethodGet:
 		w.Header().Set("Allow", http.MethodGet)
 		return nil, nil, &imageError{Code: codeBadUserInput, Message: "Use GET here.", status: http.StatusMethodNotAllowed}
 	}
-	return s.plainCaller(w, r, auth.UsageRead)
+	return s.plainCaller(w, r, needs)
 }
 
 func (s *Server) exportFailure(ctx context.Context, err error) *imageError {
@@ -110,31 +146,81 @@ func (e *exportWriter) Write(b []byte) (int, error) {
 	return n, err //nolint:wrapcheck // a writer's own
 }
 
-// exportParameters are those that an export may be asked with.
-var exportParameters = []string{"kind", "groupBy", "from", "to", "budgetId"}
+// badExport refuses what can't be asked for.
+func badExport(message string) *imageError {
+	return &imageError{Code: codeBadUserInput, Message: message, status: http.StatusBadRequest}
+}
 
-// decodeExport reads the parameters of an export.
-func decodeExport(q url.Values) (in books.Export, refused *imageError) {
-	bad := func(message string) (books.Export, *imageError) {
-		return in, &imageError{Code: codeBadUserInput, Message: message, status: http.StatusBadRequest}
-	}
+// checkParameters refuses parameters that there are not, and those that are given twice.
+func checkParameters(q url.Values, known ...string) *imageError {
 	for name, values := range q {
-		if !slices.Contains(exportParameters, name) {
-			return bad("There is no parameter " + clipMessage(name) + ": use " + strings.Join(exportParameters, ", ") + ".")
+		if !slices.Contains(known, name) {
+			return badExport("There is no parameter " + clipMessage(name) + ": use " + strings.Join(known, ", ") + ".")
 		}
 		if len(values) > 1 {
-			return bad(name + " is given twice.")
+			return badExport(name + " is given twice.")
 		}
+	}
+	return nil
+}
+
+// timeParameter reads a time.
+func timeParameter(q url.Values, name string) (models.Millis, *imageError) {
+	at, err := parseTime(q.Get(name))
+	if err != nil {
+		return 0, badExport(name + " must be a time such as 2026-01-31T00:00:00Z, or a day in UTC such as 2026-01-31.")
+	}
+	return at, nil
+}
+
+// decodeAuditExport reads the parameters of an export of the audit log. An empty one is given, and is what no entry has.
+func decodeAuditExport(q url.Values) (f audit.Filter, refused *imageError) {
+	if refused := checkParameters(q, "action", "actorId", "targetId", "from", "to"); refused != nil {
+		return f, refused
+	}
+	for name, to := range map[string]**string{"action": &f.Action, "targetId": &f.Target} {
+		if !q.Has(name) {
+			continue
+		}
+		if !text.Storable(q.Get(name)) {
+			return f, badExport(name + " contains a NUL character or is not valid UTF-8.")
+		}
+		*to = new(q.Get(name))
+	}
+	if q.Has("actorId") {
+		kind, id := audit.ActorOf(q.Get("actorId"))
+		f.ActorKind, f.Actor = kind, &id
+	}
+	for name, to := range map[string]**models.Millis{"from": &f.From, "to": &f.To} {
+		if !q.Has(name) {
+			continue
+		}
+		at, refused := timeParameter(q, name)
+		if refused != nil {
+			return f, refused
+		}
+		*to = &at
+	}
+	if f.From != nil && f.To != nil && *f.From > *f.To {
+		return f, badExport("from is after to.")
+	}
+	return f, nil
+}
+
+// decodeExport reads the parameters of an export of usage.
+func decodeExport(q url.Values) (in books.Export, refused *imageError) {
+	if refused := checkParameters(q, "kind", "groupBy", "from", "to", "budgetId"); refused != nil {
+		return in, refused
 	}
 	in.Kind = books.ExportUsage
 	if q.Has("kind") {
 		in.Kind = books.ExportKind(q.Get("kind"))
 	}
 	if q.Has("groupBy") != (in.Kind == books.ExportUsage) {
-		return bad("groupBy applies to kind=usage only, e.g. groupBy=day,model.")
+		return in, badExport("groupBy applies to kind=usage only, e.g. groupBy=day,model.")
 	}
 	if q.Has("budgetId") != (in.Kind == books.ExportLedger) {
-		return bad("budgetId applies to kind=ledger only.")
+		return in, badExport("budgetId applies to kind=ledger only.")
 	}
 	if in.Kind == books.ExportUsage {
 		for name := range strings.SplitSeq(q.Get("groupBy"), ",") {
@@ -153,11 +239,9 @@ func decodeExport(q url.Values) (in books.Export, refused *imageError) {
 		if !q.Has(c.name) && in.Kind == books.ExportLedger {
 			continue
 		}
-		at, err := parseTime(q.Get(c.name))
-		if err != nil {
-			return bad(c.name + " must be a time such as 2026-01-31T00:00:00Z, or a day in UTC such as 2026-01-31.")
+		if *c.to, refused = timeParameter(q, c.name); refused != nil {
+			return in, refused
 		}
-		*c.to = at
 	}
 	return in, nil
 }

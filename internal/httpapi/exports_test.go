@@ -14,6 +14,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/audit"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/budget/books"
 	"github.com/ostler-dev/ostler/internal/limits"
@@ -281,6 +282,57 @@ func TestExportsThatAreRefused(t *testing.T) {
 	a := o.do(http.MethodGet, "/v1/usage.csv?"+usage, "", signedIn)
 	if code, _ := a.failure(t); a.status != http.StatusTooManyRequests || code != codeRateLimited || a.header.Get(retryHeader) == "" {
 		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
+// filtered writes the filter that it is asked with.
+type filtered struct{}
+
+func (filtered) WriteCSV(_ context.Context, org models.OrgID, f audit.Filter, to io.Writer) error {
+	actor := ""
+	if f.Actor != nil {
+		actor = string(f.ActorKind) + " " + string(models.RefTo(f.ActorKind, *f.Actor))
+	}
+	_, err := fmt.Fprintf(to, "%s,%q,%s,%q,%d,%d", org, models.Value(f.Action), actor, models.Value(f.Target), models.Value(f.From), models.Value(f.To))
+	return err
+}
+
+func TestTheAuditLogAsCSV(t *testing.T) {
+	o := newOffice(t, storetest.SQLite(t))
+	o.server.deps.AuditExports = filtered{}
+	key := models.NewID[models.APIKeyEntity]().String()
+	for query, want := range map[string]string{
+		"": `"",,"",0,0`,
+		"action=signin.failed&targetId=user_1&from=1970-01-02&to=1970-01-02T00:00:01Z": `"signin.failed",,"user_1",86400000,86401000`,
+		"actorId=" + key: `"",API_KEY ` + key + `,"",0,0`,
+		"actorId=x":      `"",USER ,"",0,0`,
+	} {
+		a := o.do(http.MethodGet, "/v1/audit.csv?"+query, "", signedIn)
+		if a.status != http.StatusOK || a.body != o.org.String()+","+want || a.header.Get("Content-Disposition") != `attachment; filename="audit.csv"` {
+			t.Errorf("%s: %d %v %s", query, a.status, a.header, a.body)
+		}
+	}
+	only := *o.people.tokens["good"]
+	only.Permissions = auth.PermissionsOf(auth.UsageRead)
+	o.people.set("only", &only)
+	for _, c := range []struct {
+		method, query, token string
+		status               int
+		message              string
+	}{
+		{"GET", "", "", 401, "Sign in"},
+		{"GET", "", "only", 403, "You lack the permission AUDIT_READ"},
+		{"POST", "", "good", 405, "Use GET"},
+		{"GET", "kind=usage", "good", 400, "There is no parameter kind"},
+		{"GET", "action=a&action=b", "good", 400, "action is given twice"},
+		{"GET", "action=a%00", "good", 400, "NUL"},
+		{"GET", "from=yesterday", "good", 400, "from must be a time"},
+		{"GET", "from=2024-01-02&to=2024-01-01", "good", 400, "from is after to"},
+	} {
+		a := o.do(c.method, "/v1/audit.csv?"+c.query, "", as(c.token))
+		if _, message := a.failure(t); a.status != c.status || !strings.Contains(message, c.message) {
+			t.Errorf("%s %s as %q: %d %s", c.method, c.query, c.token, a.status, a.body)
+		}
 	}
 }
 

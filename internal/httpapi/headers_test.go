@@ -40,6 +40,7 @@ func TestHeadersOfEveryRoute(t *testing.T) {
 		{"an image", "GET", "/v1/images/img_1", "", nil, 404},
 		{"an upload", "POST", "/v1/images", "x", nil, 404},
 		{"an export", "GET", "/v1/usage.csv", "", nil, 404},
+		{"an export of the audit log", "GET", "/v1/audit.csv", "", nil, 404},
 		{"a wait", "POST", "/v1/waits/wait_1", "{}", nil, 404},
 		{"a page", "GET", "/", "", []func(*http.Request){page}, 200},
 		{"a page of the browser's own", "GET", "/agents/agent_1", "", []func(*http.Request){page}, 200},

@@ -48,7 +48,7 @@ func firstCode(errs gqlerror.List) string {
 // routeOf returns the route of a path, as the meter hears of it: of a closed list, since paths are chosen by whoever asks.
 func routeOf(path string) string {
 	switch path {
-	case "/graphql", "/healthz", "/readyz", metricsPath, "/.well-known/jwks.json", "/v1/images", usagePath:
+	case "/graphql", "/healthz", "/readyz", metricsPath, "/.well-known/jwks.json", "/v1/images", usagePath, auditPath:
 		return path
 	}
 	switch {

@@ -39,6 +39,8 @@ type Dependencies struct {
 	Images Images
 	// Exports writes what is asked of /v1/usage.csv. Without it the address answers 404.
 	Exports Exports
+	// AuditExports writes what is asked of /v1/audit.csv. Without it the address answers 404.
+	AuditExports AuditExports
 	// Waits takes what is sent to /v1/waits/{token}. Without it the address answers 404.
 	Waits Waits
 	// OpenID signs people in at an issuer. Without it its addresses answer 404.
@@ -188,6 +190,7 @@ func (s *Server) routes() (http.Handler, error) {
 	mux.HandleFunc("/v1/images", s.uploadImage)
 	mux.HandleFunc("/v1/images/{id}", s.serveImage)
 	mux.HandleFunc(usagePath, s.exportUsage)
+	mux.HandleFunc(auditPath, s.exportAudit)
 	mux.HandleFunc(waitsPath+"{token}", s.resolveWait)
 	mux.HandleFunc(openIDStart, s.startOpenID)
 	mux.HandleFunc(OpenIDCallback, s.finishOpenID)

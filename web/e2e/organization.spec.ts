@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import {
   acceptAsNewcomer,
   anotherBrowser,
@@ -61,17 +62,24 @@ test("an API key is created, used, and revoked; the audit log tells of it and is
 
   await openOrgPage(page, "Audit log");
   const entries = page.getByRole("list", { name: "Audit entries" });
-  await page.getByLabel("Action").fill("apiKey.created");
+  await page.getByLabel("Action").selectOption("apiKey.created");
   await expect(page).toHaveURL(/action=apiKey\.created/);
   const created = entries.getByRole("listitem").first();
   await created.locator("summary").click();
   await expect(created.getByRole("row", { name: /^name/ })).toContainText(name);
   await created.getByRole("button", { name: "Only this target" }).click();
   await expect(page).toHaveURL(/target=key_/);
-  await page.getByLabel("Action").fill("");
+  await page.getByLabel("Action").selectOption("");
   await expect(page).not.toHaveURL(/action=/);
   await expect(entries.locator("> li")).toHaveCount(2);
   await expect(entries.locator("> li").first()).toContainText("API key revoked");
+  const download = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Download CSV" }).click();
+  const lines = readFileSync(await (await download).path(), "utf8")
+    .trimEnd()
+    .split("\r\n");
+  expect(lines).toHaveLength(3);
+  expect(lines[1]).toContain("apiKey.revoked");
   // What stands in the address is what a reload shows.
   await page.reload();
   await expect(entries.locator("> li")).toHaveCount(2);

@@ -2,27 +2,22 @@ package books
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/budget"
 	"github.com/ostler-dev/ostler/internal/budget/rows"
+	"github.com/ostler-dev/ostler/internal/csvfile"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
-
-// exportPage is how many rows of an export are in memory at once.
-const exportPage = 2000
 
 // ExportKind tells what is exported.
 type ExportKind string
@@ -46,13 +41,10 @@ type Export struct {
 	Budget models.BudgetID
 }
 
-// WriteCSV writes an export, oldest first and as RFC 4180 has it, with a header. It reads it in pages, so that no export is ever in memory
-// as a whole and no reader keeps the database waiting. Before anything is written, what can't be exported is refused with a *fault.Error.
+// WriteCSV writes an export, oldest first, with a header. Before anything is written, what can't be exported is refused with a *fault.Error.
 // Names beside ids are shown to those who may read what they are of.
 func (u *Usage) WriteCSV(ctx context.Context, by *auth.Principal, in Export, to io.Writer) error {
-	w := csv.NewWriter(to)
-	w.UseCRLF = true
-	x := &export{usage: u, by: by, w: w, names: newExportNames(by)}
+	x := &export{usage: u, by: by, to: to, names: newExportNames(by)}
 	switch in.Kind {
 	case ExportUsage:
 		return x.groups(ctx, in.Query)
@@ -68,55 +60,20 @@ func (u *Usage) WriteCSV(ctx context.Context, by *auth.Principal, in Export, to 
 type export struct {
 	usage *Usage
 	by    *auth.Principal
-	w     *csv.Writer
+	to    io.Writer
 	names *exportNames
 }
 
-// pages writes the header with the first page, so that what fails before leaves nothing behind, and then page after page. read gives the
-// rows behind those that it has given before, one more call after the last of which gives none.
+// pages writes the export; see csvfile.Write.
 func (x *export) pages(ctx context.Context, header []string, read func() ([][]string, error)) error {
-	for first := true; ; first = false {
-		rows, err := read()
-		if err != nil {
-			return err
-		}
-		if first {
-			rows = slices.Insert(rows, 0, header)
-		}
-		if err := x.w.WriteAll(rows); err != nil {
-			return fmt.Errorf("write an export: %w", err)
-		}
-		if len(rows) < exportPage {
-			return nil
-		}
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("write an export: %w", err)
-		}
-	}
-}
-
-// cell keeps spreadsheets from taking a text, or a part of it, for a formula: names are chosen by anybody. Where spreadsheets take other
-// characters than commas between cells, a cell begins after each of those, in quotes or not. Some leave out blanks and quotes at its
-// beginning, and some read full-width forms of operators.
-func cell(s string) string {
-	const separators = ";\t\r\n"
-	var b strings.Builder
-	begins := true
-	for _, r := range s {
-		if begins && strings.ContainsRune("=+-@＝＋－＠\t\r\n", r) {
-			b.WriteByte('\'')
-		}
-		begins = strings.ContainsRune(separators, r) || begins && (r == '"' || unicode.IsSpace(r) || !unicode.IsGraphic(r))
-		b.WriteRune(r)
-	}
-	return b.String()
+	return csvfile.Write(ctx, x.to, header, read)
 }
 
 func optionalCell(s *string) string {
 	if s == nil {
 		return ""
 	}
-	return cell(*s)
+	return csvfile.Cell(*s)
 }
 
 // idCell returns an id; nothing for none.
@@ -130,8 +87,6 @@ func idCell[E models.Entity](id *models.ID[E]) string {
 func numberCell(n int64) string { return strconv.FormatInt(n, 10) }
 
 func dollarCell(n models.Nanos) string { return decimal.New(int64(n), -9).String() }
-
-func timeCell(at models.Millis) string { return at.Time().Format("2006-01-02T15:04:05.000Z") }
 
 func (x *export) groups(ctx context.Context, q UsageQuery) error {
 	if err := q.Check(); err != nil {
@@ -152,7 +107,7 @@ func (x *export) groups(ctx context.Context, q UsageQuery) error {
 		"model_calls", "tool_calls", "turns")
 	var after *UsageKey
 	return x.pages(ctx, header, func() ([][]string, error) {
-		rows, err := x.usage.Groups(ctx, x.by.OrgID, q, after, exportPage)
+		rows, err := x.usage.Groups(ctx, x.by.OrgID, q, after, csvfile.PageRows)
 		if err != nil {
 			return nil, err
 		}
@@ -179,17 +134,17 @@ func (x *export) group(groups []UsageGroup, row *UsageRow) (line []string) {
 		case ByDay:
 			line = append(line, models.Millis(k.Day*int64(usageDay)).Time().Format(time.DateOnly))
 		case ByTool:
-			line = append(line, cell(k.Tool))
+			line = append(line, csvfile.Cell(k.Tool))
 		case ByCustomer:
-			line = append(line, cell(k.CustomerKey))
+			line = append(line, csvfile.Cell(k.CustomerKey))
 		case ByModel:
-			line = append(line, idCell(&k.ModelID), cell(x.names.models[k.ModelID]))
+			line = append(line, idCell(&k.ModelID), csvfile.Cell(x.names.models[k.ModelID]))
 		case ByAgent:
-			line = append(line, idCell(&k.AgentID), cell(x.names.agents[k.AgentID]))
+			line = append(line, idCell(&k.AgentID), csvfile.Cell(x.names.agents[k.AgentID]))
 		case ByUser:
-			line = append(line, idCell(&k.UserID), cell(x.names.users[k.UserID]))
+			line = append(line, idCell(&k.UserID), csvfile.Cell(x.names.users[k.UserID]))
 		case BySession:
-			line = append(line, idCell(&k.SessionID), cell(x.names.sessions[k.SessionID]))
+			line = append(line, idCell(&k.SessionID), csvfile.Cell(x.names.sessions[k.SessionID]))
 		}
 	}
 	cost := ""
@@ -217,7 +172,7 @@ func (x *export) journal(ctx context.Context, q UsageQuery) error {
 	}
 	after := exportPlace{at: q.From, id: storedID{}}
 	return x.pages(ctx, header, func() ([][]string, error) {
-		rows, err := x.usage.facts(ctx, x.by.OrgID, after, q.To, exportPage)
+		rows, err := x.usage.facts(ctx, x.by.OrgID, after, q.To, csvfile.PageRows)
 		if err != nil {
 			return nil, err
 		}
@@ -243,10 +198,10 @@ func (x *export) fact(e *models.JournalEntry) []string {
 		cost = dollarCell(v.CostNanos)
 	}
 	return []string{
-		timeCell(e.OccurredAt), e.ID.String(), string(e.Kind), idCell(e.SessionID), idCell(e.TurnID), idCell(e.UserID), cell(x.names.users[models.Value(e.UserID)]),
-		idCell(e.AgentID), cell(x.names.agents[models.Value(e.AgentID)]), idCell(e.HarnessID), optionalCell(e.CustomerKey), idCell(e.ModelID), cell(e.Model), cell(e.Tool),
+		csvfile.Time(e.OccurredAt), e.ID.String(), string(e.Kind), idCell(e.SessionID), idCell(e.TurnID), idCell(e.UserID), csvfile.Cell(x.names.users[models.Value(e.UserID)]),
+		idCell(e.AgentID), csvfile.Cell(x.names.agents[models.Value(e.AgentID)]), idCell(e.HarnessID), optionalCell(e.CustomerKey), idCell(e.ModelID), csvfile.Cell(e.Model), csvfile.Cell(e.Tool),
 		numberCell(v.InputTokens), numberCell(v.OutputTokens), numberCell(v.CacheReadTokens), numberCell(v.CacheWriteTokens), numberCell(v.ReasoningTokens), cost,
-		strconv.FormatBool(v.Unpriced), strconv.FormatBool(e.ProviderCost), strconv.FormatBool(e.Estimated), numberCell(e.DurationMs), cell(string(e.Measures)),
+		strconv.FormatBool(v.Unpriced), strconv.FormatBool(e.ProviderCost), strconv.FormatBool(e.Estimated), numberCell(e.DurationMs), csvfile.Cell(string(e.Measures)),
 	}
 }
 
@@ -279,7 +234,7 @@ func (x *export) ledger(ctx context.Context, q UsageQuery, id models.BudgetID) e
 	return x.pages(ctx, header, func() ([][]string, error) {
 		var rows []models.LedgerEntry
 		err := store.Of(x.usage.db.Read(ctx, org), org).Where("budget_id = ? AND (created_at, id) > (?, ?) AND created_at < ?", id, after.at, after.id, q.To).
-			Order("created_at, id").Limit(exportPage).Find(&rows).Error
+			Order("created_at, id").Limit(csvfile.PageRows).Find(&rows).Error
 		if err != nil {
 			return nil, fmt.Errorf("read the ledger of %s: %w", id, err)
 		}
@@ -288,8 +243,8 @@ func (x *export) ledger(ctx context.Context, q UsageQuery, id models.BudgetID) e
 			p := &rows[i]
 			after = exportPlace{p.CreatedAt, storedID(p.ID)}
 			lines[i] = []string{
-				timeCell(p.CreatedAt), p.ID.String(), id.String(), currency, string(p.Source), amount(p.Amount), amount(p.Overrun), p.JournalID.String(),
-				idCell(p.SessionID), idCell(p.TurnID), timeCell(p.PeriodStartedAt), optionalCell(p.Description),
+				csvfile.Time(p.CreatedAt), p.ID.String(), id.String(), currency, string(p.Source), amount(p.Amount), amount(p.Overrun), p.JournalID.String(),
+				idCell(p.SessionID), idCell(p.TurnID), csvfile.Time(p.PeriodStartedAt), optionalCell(p.Description),
 			}
 		}
 		return lines, nil

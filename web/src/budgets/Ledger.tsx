@@ -6,11 +6,11 @@ import {
   type LedgerRowFragment,
 } from "@/gql/graphql";
 import { Amount } from "@/money/Amount";
-import { CsvLink } from "@/money/CsvLink";
 import { isNegative, isZero, subtractDecimals } from "@/money/decimal";
 import { TurnLinks } from "@/sessions/TurnLinks";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
+import { CsvLink } from "@/ui/CsvLink";
 import { type Column, DataTable } from "@/ui/DataTable";
 import { formatDateTime } from "@/ui/format";
 import { ListBody } from "@/ui/ListBody";
@@ -44,7 +44,9 @@ export function Ledger({ budget, version }: LedgerProps) {
       <div className="flex flex-wrap items-center justify-between gap-2 border-b border-line px-3.5 py-2">
         <h2 className="text-sm font-medium">Ledger</h2>
         {mayExport && nodes.length > 0 && (
-          <CsvLink parameters={{ kind: "ledger", budgetId: budget.id }}>Download CSV</CsvLink>
+          <CsvLink of="usage" parameters={{ kind: "ledger", budgetId: budget.id }}>
+            Download CSV
+          </CsvLink>
         )}
       </div>
       <ListBody

@@ -2,9 +2,9 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ChartColumn } from "lucide-react";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { describeError } from "@/api/errors";
-import { CsvLink } from "@/money/CsvLink";
 import { type Change, changed } from "@/shell/search";
 import { ReloadButton } from "@/ui/Button";
+import { CsvLink } from "@/ui/CsvLink";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { curlRequest } from "@/ui/graphqlRequest";
@@ -42,6 +42,7 @@ export function UsagePage() {
         <ReloadButton onClick={() => setVersion(version + 1)} />
         {span && (
           <CsvLink
+            of="usage"
             parameters={{ groupBy: `day,${by.toLowerCase()}`, from: span.from, to: span.to }}
           >
             Download CSV

@@ -5,7 +5,7 @@ import type { AuditRowFragment } from "@/gql/graphql";
 import { Button, buttonClasses } from "@/ui/Button";
 import { DataTable } from "@/ui/DataTable";
 import { ExactTime } from "@/ui/Time";
-import { actionWords, detailsOf, detailText } from "./details";
+import { actionWords, detailsOf, detailText, outcomeOf } from "./details";
 import type { AuditSearch } from "./search";
 import { subjectOf, targetPage } from "./target";
 
@@ -19,6 +19,7 @@ interface AuditEntryRowProps {
 export function AuditEntryRow({ entry, onNarrow }: AuditEntryRowProps) {
   const { position, actor, action, targetId, createdAt } = entry;
   const subject = subjectOf(action, entry.details);
+  const outcome = outcomeOf(entry.details);
   const page = targetPage(targetId, entry.details);
   return (
     <li data-action={action} className="border-b border-line">
@@ -36,6 +37,7 @@ export function AuditEntryRow({ entry, onNarrow }: AuditEntryRowProps) {
             ) : (
               <span className="truncate font-mono text-2xs text-ink-3">{targetId}</span>
             )}
+            {outcome !== null && <span className="truncate text-xs text-ink-3">{outcome}</span>}
           </span>
           <span className="col-start-2 truncate text-xs text-ink-2 lg:col-start-auto">
             {actor.name}

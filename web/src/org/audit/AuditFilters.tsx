@@ -1,12 +1,16 @@
-import { useEffect, useId, useState } from "react";
+import { useEffect, useState } from "react";
 import { useQuery } from "urql";
 import { AuditActorsDocument, AuditKeysDocument } from "@/gql/graphql";
 import type { Change } from "@/shell/search";
 import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { Filter } from "@/ui/Field";
-import { KNOWN_ACTIONS } from "./details";
+import { actionWords, KNOWN_ACTIONS } from "./details";
 import { type AuditSearch, fromLocalField, toLocalField } from "./search";
+
+const ACTIONS = KNOWN_ACTIONS.map((each) => [each, actionWords(each)] as const).sort((a, b) =>
+  a[1].localeCompare(b[1]),
+);
 
 interface AuditFiltersProps {
   search: AuditSearch;
@@ -14,23 +18,16 @@ interface AuditFiltersProps {
 }
 
 export function AuditFilters({ search, onChange }: AuditFiltersProps) {
-  const actions = useId();
   const filtered = Object.keys(search).length > 0;
   return (
     <search className="flex shrink-0 flex-wrap items-end gap-x-3 gap-y-2 border-b border-line px-4 pb-3 sm:px-6">
-      <FilterText
+      <FilterChoice
         label="Action"
-        placeholder="member.removed"
-        list={actions}
-        suggestions={KNOWN_ACTIONS}
+        none="Any action"
         value={search.action}
+        options={ACTIONS}
         onChange={(action) => onChange({ action })}
       />
-      <datalist id={actions}>
-        {KNOWN_ACTIONS.map((each) => (
-          <option key={each} value={each} />
-        ))}
-      </datalist>
       <ActorChoice value={search.actor} onChange={(actor) => onChange({ actor })} />
       <FilterText
         label="Target"
@@ -68,13 +65,10 @@ interface FilterProps {
 
 interface FilterTextProps extends FilterProps {
   placeholder: string;
-  list?: string;
-  /** One of these is taken as soon as it stands there. */
-  suggestions?: readonly string[];
 }
 
 /** The API compares whole words, so what is typed counts once it is finished: with Enter, or when the field is left. */
-function FilterText({ label, value, onChange, suggestions, ...rest }: FilterTextProps) {
+function FilterText({ label, value, onChange, placeholder }: FilterTextProps) {
   const [text, setText] = useState(value ?? "");
   useEffect(() => setText(value ?? ""), [value]);
   const commit = (next: string) => {
@@ -85,16 +79,15 @@ function FilterText({ label, value, onChange, suggestions, ...rest }: FilterText
     <label className="min-w-36 flex-1 text-xs text-ink-2 sm:max-w-56">
       {label}
       <input
-        {...rest}
+        placeholder={placeholder}
         type="search"
         autoComplete="off"
         spellCheck={false}
         className="control mt-1"
         value={text}
         onChange={(event) => {
-          const next = event.target.value;
-          setText(next);
-          if (next === "" || suggestions?.includes(next)) commit(next);
+          setText(event.target.value);
+          if (event.target.value === "") commit("");
         }}
         onBlur={() => commit(text)}
         onKeyDown={(event) => {
@@ -136,16 +129,20 @@ function ActorChoice({ value, onChange }: Omit<FilterProps, "label">) {
     ...(keys?.apiKeys.nodes ?? []).map(({ id, name }) => [id, `${name} (API key)`] as const),
   ];
   return (
+    <FilterChoice label="Actor" none="Anyone" value={value} options={known} onChange={onChange} />
+  );
+}
+
+interface FilterChoiceProps extends FilterProps {
+  none: string;
+  options: readonly (readonly [value: string, words: string])[];
+}
+
+function FilterChoice({ label, ...rest }: FilterChoiceProps) {
+  return (
     <div className="min-w-36 flex-1 text-xs text-ink-2 sm:max-w-56">
-      <span aria-hidden>Actor</span>
-      <Filter
-        label="Actor"
-        className="mt-1"
-        value={value}
-        none="Anyone"
-        options={known}
-        onChange={onChange}
-      />
+      <span aria-hidden>{label}</span>
+      <Filter label={label} className="mt-1" {...rest} />
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { usePages } from "@/api/usePages";
 import { AuditEntriesDocument } from "@/gql/graphql";
 import { type Change, changed } from "@/shell/search";
 import { Button, ReloadButton } from "@/ui/Button";
+import { CsvLink } from "@/ui/CsvLink";
 import { EmptyState } from "@/ui/EmptyState";
 import { curlRequest } from "@/ui/graphqlRequest";
 import { ListBody } from "@/ui/ListBody";
@@ -11,7 +12,7 @@ import { OrgPage } from "../OrgPage";
 import { AuditEntryRow } from "./AuditEntryRow";
 import { AuditFilters } from "./AuditFilters";
 import { ChainCheck } from "./ChainCheck";
-import { type AuditSearch, auditFilter } from "./search";
+import { type AuditSearch, auditFilter, auditParameters } from "./search";
 
 export function AuditPage() {
   const search = useSearch({ from: "/app/organization/audit" });
@@ -32,6 +33,9 @@ export function AuditPage() {
       actions={
         <>
           <ReloadButton onClick={entries.reload} />
+          <CsvLink of="audit" parameters={auditParameters(search)}>
+            Download CSV
+          </CsvLink>
           <ChainCheck />
         </>
       }

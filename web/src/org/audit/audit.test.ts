@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { formatDateTime } from "@/ui/format";
-import { actionWords, detailsOf, detailText } from "./details";
+import { actionWords, detailsOf, detailText, outcomeOf } from "./details";
 import { auditFilter, auditSearch, fromLocalField, toLocalField } from "./search";
 
 describe("the address of the audit log", () => {
@@ -76,4 +76,21 @@ it("puts actions into words", () => {
   expect(actionWords("member.role_changed")).toBe("Member role changed");
   expect(actionWords("apiKey.created")).toBe("API key created");
   expect(actionWords("signin.token_reused")).toBe("Sign-in token reused");
+});
+
+describe("outcomeOf", () => {
+  it.each([
+    [{ userId: "user_1", before: "MEMBER", after: "ADMIN" }, "MEMBER → ADMIN"],
+    [{ name: { before: "Old", after: "New" } }, "name: Old → New"],
+    [{ before: { limit: "1", soft: "2" }, after: { limit: "3", soft: "2" } }, "limit: 1 → 3"],
+    [{ before: { limit: "1", soft: "2" }, after: { limit: "3", soft: "4" } }, "limit, soft"],
+    [{ name: { before: "x".repeat(40), after: "y".repeat(40) } }, "name"],
+    [{ fields: ["systemPrompt", "maxIterations"], revision: 2 }, "systemPrompt, maxIterations"],
+    [{ amount: "2.5", currency: "usd", before: "1", after: "3.5" }, "$2.50"],
+    [{ after: { name: "CI" } }, null],
+    [{ email: "a@example.com" }, null],
+    [null, null],
+  ])("says of %j: %s", (details, words) => {
+    expect(outcomeOf(details)).toBe(words);
+  });
 });

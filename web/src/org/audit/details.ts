@@ -1,3 +1,4 @@
+import { formatAmount } from "@/money/amounts";
 import { formatDateTime } from "@/ui/format";
 
 /** One thing that a deed changed, or something else that is told of it. */
@@ -53,6 +54,32 @@ function isTime(value: unknown): value is string | number {
   return typeof value === "string" && !Number.isNaN(Date.parse(value));
 }
 
+/** What came of it, in a few words for one line: what was changed, from what to what where that is short; null for nothing. */
+export function outcomeOf(details: unknown): string | null {
+  if (!isObject(details)) return null;
+  if (typeof details.amount === "string" && typeof details.currency === "string") {
+    return formatAmount(details.amount, details.currency);
+  }
+  if (Array.isArray(details.fields)) return listOf(details.fields);
+  const changes = detailsOf(details).filter(
+    ({ before, after }) =>
+      before !== undefined &&
+      after !== undefined &&
+      JSON.stringify(before) !== JSON.stringify(after),
+  );
+  const [change, ...more] = changes;
+  if (!change) return null;
+  if (more.length > 0) return listOf(changes.map(({ name }) => name));
+  const { name, before, after } = change;
+  const words = `${detailText(name, before)} → ${detailText(name, after)}`;
+  if (words.length > 60) return name;
+  return name === "value" ? words : `${name}: ${words}`;
+}
+
+function listOf(names: readonly unknown[]): string | null {
+  return names.length === 0 ? null : names.map(String).join(", ");
+}
+
 /** "member.role_changed" as "Member role changed". */
 export function actionWords(action: string): string {
   const words = action
@@ -64,7 +91,7 @@ export function actionWords(action: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** What the filter suggests; any other action can be typed. */
+/** What the filter offers; the address may name any other action. */
 export const KNOWN_ACTIONS = [
   "agent.archived",
   "agent.created",
@@ -100,6 +127,9 @@ export const KNOWN_ACTIONS = [
   "password.reset",
   "password.reset_requested",
   "payment.settled",
+  "payment_policy.created",
+  "payment_policy.deleted",
+  "payment_policy.updated",
   "provider.archived",
   "provider.created",
   "provider.updated",

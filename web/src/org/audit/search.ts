@@ -19,15 +19,26 @@ export const auditSearch = searchOf({
 /** What the address of the audit log holds. */
 export type AuditSearch = ReturnType<typeof auditSearch>;
 
-/** Null where nothing is filtered. */
-export function auditFilter({ action, actor, target, from, to }: AuditSearch): AuditFilter | null {
-  const filter: AuditFilter = {
+/** What is filtered by, by the names of the API. */
+export function auditParameters({
+  action,
+  actor,
+  target,
+  from,
+  to,
+}: AuditSearch): Readonly<Record<string, string>> {
+  return {
     ...(action && { action }),
     ...(actor && { actorId: actor }),
     ...(target && { targetId: target }),
     ...(from && { from: new Date(from).toISOString() }),
     ...(to && { to: new Date(to).toISOString() }),
   };
+}
+
+/** Null where nothing is filtered. */
+export function auditFilter(search: AuditSearch): AuditFilter | null {
+  const filter: AuditFilter = auditParameters(search);
   return Object.keys(filter).length === 0 ? null : filter;
 }
 

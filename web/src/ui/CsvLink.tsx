@@ -2,17 +2,18 @@ import { Download } from "lucide-react";
 import type { MouseEvent } from "react";
 import { useClient } from "urql";
 import { ViewerDocument } from "@/gql/graphql";
-import { buttonClasses } from "@/ui/Button";
+import { buttonClasses } from "./Button";
 
 interface CsvLinkProps {
+  of: "usage" | "audit";
   parameters: Readonly<Record<string, string>>;
   children: string;
 }
 
 /** Downloads what is shown as a table for spreadsheets. */
-export function CsvLink({ parameters, children }: CsvLinkProps) {
+export function CsvLink({ of, parameters, children }: CsvLinkProps) {
   const client = useClient();
-  const href = `/v1/usage.csv?${new URLSearchParams(parameters)}`;
+  const href = `/v1/${of}.csv?${new URLSearchParams(parameters)}`;
   const follow = async (event: MouseEvent) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();

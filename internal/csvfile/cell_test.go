@@ -1,4 +1,4 @@
-package books
+package csvfile
 
 import (
 	"strings"
@@ -14,13 +14,13 @@ func TestNoCellIsAFormula(t *testing.T) {
 		"＝1": "'＝1", "a;＠b": "a;'＠b", "－1＋2": "'－1＋2", " =1": " '=1", "\u3000\u00a0＝1": "\u3000\u00a0'＝1", "\ufeff=1": "\ufeff'=1", "x; =1 =2": "x; '=1 =2",
 		`"=1`: `"'=1`, "1 = 2": "1 = 2",
 	} {
-		if got := cell(in); got != want {
+		if got := Cell(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		in := rapid.StringOf(rapid.SampledFrom([]rune("ab=+-@＝＋－＠;,\t\r\n\v \u3000\u200b\"é"))).Draw(t, "text")
-		out := cell(in)
+		out := Cell(in)
 		for _, part := range strings.FieldsFunc(out, func(r rune) bool { return strings.ContainsRune(";\t\r\n", r) }) {
 			part = strings.TrimLeft(part, " \v\u3000\u200b\"")
 			if strings.IndexAny(part, "=+-@＝＋－＠") == 0 {
