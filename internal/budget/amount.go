@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -61,6 +62,27 @@ func Parse(currency string, d decimal.Decimal) (models.Amount, error) {
 // Decimal returns an amount as people write it.
 func Decimal(currency string, a models.Amount) decimal.Decimal {
 	return decimal.New(int64(a), -Digits(currency))
+}
+
+// Words returns an amount as people read it, rounded: dollars to the cent, below ten cents to two significant digits, all else to three
+// decimals. The dashboard rounds alike.
+func Words(currency string, a models.Amount) string {
+	d := Decimal(currency, a)
+	if currency != models.CurrencyUSD {
+		return d.Round(3).String() + " " + strings.ReplaceAll(currency, "_", " ")
+	}
+	places := int32(2)
+	if size := d.Abs(); size.IsPositive() && size.LessThan(decimal.New(995, -4)) {
+		places = max(2, 2-int32(size.NumDigits())-size.Exponent()) //nolint:gosec // G115: it has 19 digits at most
+	}
+	text := d.Abs().Round(places).String()
+	if whole, fraction, _ := strings.Cut(text, "."); len(fraction) < 2 {
+		text = whole + "." + (fraction + "00")[:2]
+	}
+	if d.IsNegative() {
+		return "-$" + text
+	}
+	return "$" + text
 }
 
 // add returns a sum that stays at the largest number, or the smallest, when it is too large.

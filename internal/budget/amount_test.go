@@ -83,3 +83,20 @@ func TestCheckCurrency(t *testing.T) {
 		}
 	}
 }
+
+func TestAmountsInWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		currency string
+		amount   models.Amount
+		words    string
+	}{
+		{"usd", 0, "$0.00"}, {"usd", 1_932_500, "$0.0019"}, {"usd", 1_000_000, "$0.001"}, {"usd", 1, "$0.000000001"}, {"usd", 99_400_000, "$0.099"},
+		{"usd", 99_500_000, "$0.10"}, {"usd", 2_000_000_000, "$2.00"}, {"usd", 957_645_300, "$0.96"}, {"usd", -1_932_500, "-$0.0019"},
+		{"usd", 1_234_567_000_000, "$1234.57"}, {"tokens", 90, "90 tokens"}, {"tool_calls", 3, "3 tool calls"}, {"pages", 1_234_567_890, "1.235 pages"},
+	} {
+		if got := budget.Words(c.currency, c.amount); got != c.words {
+			t.Errorf("%d %s is %q, want %q", c.amount, c.currency, got, c.words)
+		}
+	}
+}

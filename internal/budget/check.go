@@ -90,7 +90,7 @@ func percent(b *models.Budget) float64 {
 // hint says what the worst line means.
 func hint(l Line) string {
 	b := &l.Budget
-	amount := func(a models.Amount) string { return Decimal(b.Currency, a).String() }
+	amount := func(a models.Amount) string { return Words(b.Currency, a) }
 	switch l.Status {
 	case CheckActive:
 		return "More than 20% is left."

@@ -50,7 +50,7 @@ func TestCheckTellsTheWorst(t *testing.T) {
 		{"what is taken back can't be more than all", []models.Budget{bound(100, -10)}, 0, CheckActive, []float64{100}, "More than 20%"},
 		{"the largest", []models.Budget{bound(MaxAmount, MaxAmount/2)}, 0, CheckActive, []float64{50}, "More than 20%"},
 		{"the worst of several", []models.Budget{bound(100, 0), bound(100, 100), bound(100, 51, soft(50)), bound(100, 90)}, 0, CheckExhausted,
-			[]float64{100, 0, 49, 10}, "used up: 100 of 100 spent"},
+			[]float64{100, 0, 49, 10}, "used up: 100 tokens of 100 tokens spent"},
 		{"paused before warning", []models.Budget{bound(100, 99), bound(100, 51, soft(50))}, 0, CheckPaused, []float64{1, 49}, "soft limit"},
 		{"in its period", []models.Budget{bound(100, 100, fixed)}, 9_999, CheckExhausted, []float64{0}, "1970-01-01 00:00 UTC"},
 		{"in its next period", []models.Budget{bound(100, 100, fixed)}, 10_000, CheckActive, []float64{100}, "More than 20%"},

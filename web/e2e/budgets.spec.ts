@@ -262,7 +262,7 @@ test("at the hard limit a turn is stopped, says why, and is continued after a to
   await openNewSession(page, agentId, "Out of money");
   await send(page, "hello");
   const sealed = page.locator('[data-sealed="BUDGET"]');
-  await expect(sealed).toContainText("its budget ran out");
+  await expect(sealed).toContainText("too little is left of its budget");
   // The agent says it, and it is not said twice.
   await expect(page.getByRole("log").getByText("budget_exhausted")).toHaveCount(1);
   await expect(sealed.getByRole("button", { name: "Continue" })).toHaveCount(0);

@@ -128,12 +128,7 @@ func Exhaust(tx *commit.Tx, v budget.Verdict) models.Failure {
 		Balance: text(&b, budget.Balance(&b)), Needed: text(&b, v.Need),
 	}
 	tx.Emit(&tx.Turn.ID, e)
-	f := models.Failure{Code: "budget_exhausted", Message: fmt.Sprintf("The %s budget of this %s is used up: %s of %s spent.",
-		b.Currency, subjectName(b.Subject), e.Spent, text(&b, b.LimitAmount+b.Credits))}
-	if v.Need > 0 && budget.Balance(&b) > 0 {
-		f.Message = fmt.Sprintf("Not enough is left of the %s budget of this %s for the next call: it may need up to %s, and %s is left.",
-			b.Currency, subjectName(b.Subject), e.Needed, e.Balance)
-	}
+	f := models.Failure{Code: "budget_exhausted", Message: whyExhausted(&b, v.Need)}
 	f.Message += " Top up the budget or raise its limit, then send a message to continue."
 	if b.PeriodEndsAt != nil {
 		f.Message += fmt.Sprintf(" It resets at %s.", b.PeriodEndsAt.Time().Format(budget.PeriodEndFormat))
@@ -143,6 +138,19 @@ func Exhaust(tx *commit.Tx, v budget.Verdict) models.Failure {
 		"needed": e.Needed, "nextPeriodAt": b.PeriodEndsAt,
 	})
 	return f
+}
+
+// whyExhausted says what a budget had, and how much more the next call needs, which is not to say that it was spent.
+func whyExhausted(b *models.Budget, need models.Amount) string {
+	left, words := budget.Balance(b), func(a models.Amount) string { return budget.Words(b.Currency, a) }
+	if left <= 0 || need <= 0 {
+		return fmt.Sprintf("The %s budget of this %s is used up: %s of %s is spent.", b.Currency, subjectName(b.Subject), words(b.Spent), words(b.LimitAmount+b.Credits))
+	}
+	text := fmt.Sprintf("Too little is left of the %s budget of this %s for the next call: %s of %s.", b.Currency, subjectName(b.Subject), words(left), words(b.LimitAmount+b.Credits))
+	if need > left && need < budget.MaxAmount {
+		text += fmt.Sprintf(" The call needs about %s more.", words(need-left))
+	}
+	return text
 }
 
 func subjectName(s models.BudgetSubject) string {

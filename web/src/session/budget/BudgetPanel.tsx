@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { BudgetBar, Left, usedPercent } from "@/budgets/BudgetBar";
-import { CheckBadge } from "@/budgets/StandingBadge";
+import { CheckBadge, StandingBadge } from "@/budgets/StandingBadge";
 import { SUBJECT_LABELS } from "@/budgets/words";
 import { useMay } from "@/shell/viewer";
 import { RequestError } from "@/ui/ErrorNote";
@@ -10,10 +10,12 @@ import { useSessionBudget } from "./useSessionBudget";
 interface BudgetPanelProps {
   sessionId: string;
   version: number;
+  /** The conversation says what stands in the way, with the way out. */
+  told: boolean;
 }
 
 /** The budgets that bind the session, and what is left of them. */
-export function BudgetPanel({ sessionId, version }: BudgetPanelProps) {
+export function BudgetPanel({ sessionId, version, told }: BudgetPanelProps) {
   const mayRead = useMay("BUDGETS_READ");
   const mayManage = useMay("BUDGETS_MANAGE");
   const { check, error } = useSessionBudget(sessionId, version);
@@ -37,7 +39,8 @@ export function BudgetPanel({ sessionId, version }: BudgetPanelProps) {
                   >
                     {SUBJECT_LABELS[budget.subject]}, {budget.currency}
                   </Link>
-                  <span className="text-xs text-ink-3 tabular-nums">
+                  <span className="flex items-baseline gap-2 text-xs text-ink-3 tabular-nums">
+                    {budget.status !== "ACTIVE" && <StandingBadge budget={budget} />}
                     {usedPercent(budget)}% used
                   </span>
                 </span>
@@ -53,7 +56,7 @@ export function BudgetPanel({ sessionId, version }: BudgetPanelProps) {
               </li>
             ))}
           </ul>
-          <p className="text-ink-3">{check.hint}</p>
+          {!told && <p className="text-ink-3">{check.hint}</p>}
           {check.status === "NO_BUDGETS" && mayManage && (
             <Link
               to="/budgets"

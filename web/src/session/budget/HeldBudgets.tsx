@@ -3,8 +3,9 @@ import { useState } from "react";
 import { useQuery } from "urql";
 import { TopUpDialog } from "@/budgets/BudgetActs";
 import { BudgetBar, Left } from "@/budgets/BudgetBar";
-import { type Budget, SUBJECT_LABELS } from "@/budgets/words";
+import { type Budget, renewalWords, SUBJECT_LABELS, shortfall } from "@/budgets/words";
 import { BudgetSubjectsDocument } from "@/gql/graphql";
+import { Amount } from "@/money/Amount";
 import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 
@@ -36,6 +37,7 @@ export function HeldBudgets({ budgets, onToppedUp, needed }: HeldBudgetsProps) {
                 </Link>
                 <span className="text-xs wrap-anywhere tabular-nums">
                   <Left budget={budget} />
+                  <Missing budget={budget} needed={needed?.[budget.id]} />
                 </span>
               </span>
               <span className="block py-1">
@@ -44,6 +46,7 @@ export function HeldBudgets({ budgets, onToppedUp, needed }: HeldBudgetsProps) {
                   label={`Spent of the blocking budget: ${SUBJECT_LABELS[budget.subject]}, ${budget.currency}`}
                 />
               </span>
+              <span className="text-xs first-letter:uppercase">{renewalWords(budget)}</span>
             </span>
             {mayManage && <Button onClick={() => setToppingUp(budget)}>Top up…</Button>}
           </li>
@@ -58,6 +61,18 @@ export function HeldBudgets({ budgets, onToppedUp, needed }: HeldBudgetsProps) {
           onClose={() => setToppingUp(null)}
         />
       )}
+    </>
+  );
+}
+
+/** What the next call needs beyond what is left. */
+function Missing({ budget, needed }: { budget: Budget; needed: string | undefined }) {
+  const missing = shortfall(budget, needed);
+  if (needed === undefined || missing === "") return null;
+  return (
+    <>
+      {" "}
+      · needs about <Amount of={missing} currency={budget.currency} /> more
     </>
   );
 }

@@ -5,7 +5,7 @@ const WORDS: Record<StopReason, string> = {
   MAX_TOKENS: "the answer reached its length limit",
   REFUSAL: "the model refused to answer",
   ITERATION_LIMIT: "it reached the step limit",
-  BUDGET: "its budget ran out",
+  BUDGET: "too little is left of its budget",
   NO_PROGRESS: "it made no progress",
   ERROR: "something failed",
   CANCELLED: "it was cancelled",

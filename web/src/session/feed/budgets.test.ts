@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { budgetIsTold } from "./budgets";
 import { latestFailure } from "./ends";
 import type { SessionEvent } from "./event";
 import { foldEvent } from "./fold";
@@ -37,4 +38,17 @@ it("tells when budgets may stand otherwise, once per event", () => {
   expect(turnWithTool().reduce(foldEvent, spent)).toBe(spent);
   expect(foldEvent(spent, of("BudgetWarned", 21)).budgetVersion).toBe(5);
   expect(foldEvent(spent, of("SessionTitleChanged", 21)).budgetVersion).toBe(4);
+});
+
+it("knows when the conversation says what stands in the way", () => {
+  const sealed = foldEvent(
+    working,
+    event("TurnSealed", 8, {
+      stopReason: "BUDGET",
+      error: { code: "budget_exhausted", message: "", fields: null },
+    }),
+  );
+  expect(budgetIsTold(working)).toBe(false);
+  expect(budgetIsTold({ ...working, status: "PAUSED" })).toBe(true);
+  expect(budgetIsTold({ ...sealed, status: "IDLE" })).toBe(true);
 });

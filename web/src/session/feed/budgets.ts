@@ -25,3 +25,12 @@ export function withBudgets(state: SessionState, event: SessionEvent): SessionSt
   if (!MOVES.has(event.kind)) return state;
   return { ...state, budgetVersion: state.budgetVersion + 1 };
 }
+
+/** Whether the end of the conversation says that a budget stands in the way. */
+export function budgetIsTold({ status, items }: SessionState): boolean {
+  if (status === "PAUSED") return true;
+  const last = items.at(-1);
+  return (
+    last?.kind === "notice" && last.notice.type === "sealed" && last.notice.stopReason === "BUDGET"
+  );
+}

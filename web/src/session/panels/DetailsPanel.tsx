@@ -1,4 +1,5 @@
 import { BudgetPanel } from "../budget/BudgetPanel";
+import { budgetIsTold } from "../feed/budgets";
 import type { SessionState } from "../feed/state";
 import { FilesPanel } from "./FilesPanel";
 import { TodosPanel } from "./TodosPanel";
@@ -15,7 +16,7 @@ export function DetailsPanel({ sessionId, state, forked }: DetailsPanelProps) {
     <div className="divide-y divide-line">
       <TodosPanel sessionId={sessionId} version={state.todosVersion} />
       <FilesPanel sessionId={sessionId} version={state.filesVersion} />
-      <BudgetPanel sessionId={sessionId} version={state.budgetVersion} />
+      <BudgetPanel sessionId={sessionId} version={state.budgetVersion} told={budgetIsTold(state)} />
       <UsagePanel state={state} forked={forked} />
     </div>
   );
