@@ -4,8 +4,8 @@ import { expect, test } from "./test";
 test("an agent is made with a preview of what it would run with", async ({ page }) => {
   await signIn(page);
   await page.goto("/agents/new");
-  await page.getByLabel("Name", { exact: true }).fill("writer");
-  await page.getByLabel("Display name").fill("Writer");
+  await page.getByLabel("ID", { exact: true }).fill("writer");
+  await page.getByLabel("Name", { exact: true }).fill("Writer");
   await page.getByLabel("Harness", { exact: true }).selectOption({ label: "Generic" });
   await page
     .getByLabel("Model", { exact: true })
@@ -28,12 +28,12 @@ test("a name that is taken is refused at its field, and nothing that was typed i
   await signIn(page);
   for (const round of ["first", "second"]) {
     await page.goto("/agents/new");
-    await page.getByLabel("Name", { exact: true }).fill("twin");
+    await page.getByLabel("ID", { exact: true }).fill("twin");
     await page.getByLabel("System prompt").fill(`The ${round} of them.`);
     await page.getByRole("button", { name: "Create agent" }).click();
     if (round === "first") await expect(page).toHaveURL(/\/agents\/agent_/);
   }
-  await expect(page.getByLabel("Name", { exact: true })).toHaveAttribute("aria-invalid", "true");
+  await expect(page.getByLabel("ID", { exact: true })).toHaveAttribute("aria-invalid", "true");
   await page.reload();
   await expect(page.getByLabel("System prompt")).toHaveValue("The second of them.");
   await page.getByRole("button", { name: "Clear" }).click();
@@ -47,7 +47,7 @@ test("a change by someone else is met without losing one's own", async ({ page, 
 
   const other = await context.newPage();
   await other.goto(`/agents/${agentId}`);
-  await other.getByLabel("Display name").fill("Theirs");
+  await other.getByLabel("Name", { exact: true }).fill("Theirs");
   await other.getByRole("button", { name: "Save" }).click();
   await expect(other.getByText("rev 2")).toBeVisible();
   await page.bringToFront();
@@ -55,7 +55,7 @@ test("a change by someone else is met without losing one's own", async ({ page, 
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText(/Someone else changed this agent/)).toBeVisible();
   await page.getByRole("button", { name: "Reload and keep my input" }).click();
-  await expect(page.getByLabel("Display name")).toHaveValue("Theirs");
+  await expect(page.getByLabel("Name", { exact: true })).toHaveValue("Theirs");
   await expect(page.getByLabel("System prompt")).toHaveValue("Mine.");
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("rev 3")).toBeVisible();
@@ -85,8 +85,8 @@ test("a display name suggests the name, and a name that is none is said at once"
 }) => {
   await signIn(page);
   await page.goto("/agents/new");
-  await page.getByLabel("Display name").fill("My Agent!");
-  const name = page.getByLabel("Name", { exact: true });
+  await page.getByLabel("Name", { exact: true }).fill("My Agent!");
+  const name = page.getByLabel("ID", { exact: true });
   await expect(name).toHaveValue("my-agent");
   await name.fill("My Agent!");
   await expect(name).toHaveAttribute("aria-invalid", "true");

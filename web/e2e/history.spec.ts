@@ -49,7 +49,7 @@ test("a harness is made from a built-in one, which itself can't be changed", asy
     "write_file",
   );
   await page.getByRole("link", { name: "New child" }).click();
-  await page.getByLabel("Name", { exact: true }).fill("careful");
+  await page.getByLabel("ID", { exact: true }).fill("careful");
   await page.getByLabel("System prompt").fill("Check everything twice.");
   await page.getByRole("button", { name: "Create harness" }).click();
   await expect(page).toHaveURL(/\/harnesses\/(?!new)/);

@@ -15,6 +15,7 @@ export function AgentsPage() {
     <CatalogPage
       kind="agent"
       title="Agents"
+      about="An agent does one job: it has instructions and tools of its own, and runs on a harness."
       search={search}
       onSearch={(change) =>
         void navigate({ search: (old) => ({ ...old, ...change }), replace: true })

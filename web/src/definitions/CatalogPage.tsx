@@ -25,6 +25,8 @@ interface CatalogQuery {
 interface CatalogPageProps<Data, Node> {
   kind: "agent" | "harness";
   title: string;
+  /** What such a thing is, and is not. */
+  about: string;
   search: CatalogListSearch;
   onSearch: CatalogFiltersProps["onChange"];
   query: TypedDocumentNode<Data, CatalogQuery>;
@@ -53,6 +55,7 @@ export function CatalogPage<Data, Node>(props: CatalogPageProps<Data, Node>) {
           </Link>
         )}
       </PageHeader>
+      <p className="shrink-0 px-4 pt-2.5 text-sm text-ink-2 sm:px-6">{props.about}</p>
       <CatalogFilters what={title.toLowerCase()} search={search} onChange={props.onSearch} />
       <div className="min-h-0 flex-1 overflow-y-auto">
         <ListBody list={pages} empty={props.empty}>

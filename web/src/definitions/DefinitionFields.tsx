@@ -26,22 +26,20 @@ export function DefinitionFields<Draft extends DefinitionDraft>(
     <>
       <div className="grid gap-x-4 gap-y-5 sm:grid-cols-2">
         <TextField
-          {...field("name")}
-          hint={
-            isNew
-              ? "Unique in the organization. It can't be changed later."
-              : `Fixed once ${kind === "agent" ? "an agent" : "a harness"} exists.`
-          }
-          required
-          readOnly={!isNew}
-          spellCheck={false}
-          mono
-        />
-        <TextField
           {...field("displayName")}
-          optional={isNew}
-          {...(isNew && { onChange: (name) => onChange(withDisplayName(draft, name)) })}
+          {...(isNew
+            ? { onChange: (name: string) => onChange(withDisplayName(draft, name)) }
+            : { hint: `ID for the API: ${draft.name}` })}
         />
+        {isNew && (
+          <TextField
+            {...field("name")}
+            hint="For the API, unique in the organization. It can't be changed later."
+            required
+            spellCheck={false}
+            mono
+          />
+        )}
         <TextField {...field("description")} optional className="sm:col-span-2" />
         {props.basis}
         <SelectField {...field("modelId")} hint={props.modelHint} none="Inherited">

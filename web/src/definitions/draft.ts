@@ -101,8 +101,8 @@ export function definitionInput(draft: DefinitionDraft) {
 }
 
 export const FIELD_LABELS: Record<keyof DefinitionDraft, string> = {
-  name: "Name",
-  displayName: "Display name",
+  name: "ID",
+  displayName: "Name",
   description: "Description",
   modelId: "Model",
   fallbackModelIds: "Fallback models",

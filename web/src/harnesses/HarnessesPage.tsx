@@ -12,6 +12,7 @@ export function HarnessesPage() {
     <CatalogPage
       kind="harness"
       title="Harnesses"
+      about="A harness is what agents have in common: the base prompt, tools and limits that each agent on it inherits."
       search={search}
       onSearch={(change) =>
         void navigate({ search: (old) => ({ ...old, ...change }), replace: true })
