@@ -36,7 +36,7 @@ test("an operator changes limits, and puts the default back; others see them", a
 
   await keys.fill("0");
   await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("status")).toHaveText("Saved");
+  await expect(page.locator("[data-toast]")).toHaveText("Saved");
   await page.reload();
   await expect(keys).toHaveValue("0");
   await expect(page.getByLabel("WebSockets")).toHaveValue("7");
@@ -55,7 +55,7 @@ test("an operator changes limits, and puts the default back; others see them", a
   await keys.fill("");
   await page.getByLabel("WebSockets").fill("");
   await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("status")).toHaveText("Saved");
+  await expect(page.locator("[data-toast]")).toHaveText("Saved");
   await expect(keys).toHaveValue("500");
   const { org } = await request<{ org: { limits: Record<string, number> } }>(
     page,

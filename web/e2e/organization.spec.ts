@@ -101,14 +101,14 @@ test("the organization's name and defaults are changed", async ({ page }) => {
   await page.getByLabel("Name", { exact: true }).fill("Acme");
   await page.getByLabel("Default harness").selectOption({ label: "Base" });
   await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("status")).toHaveText("Saved");
+  await expect(page.locator("[data-toast]")).toHaveText("Saved");
   await expect(page.getByRole("button", { name: "Organization Acme, switch" })).toBeVisible();
   await page.reload();
   await expect(page.getByLabel("Name", { exact: true })).toHaveValue("Acme");
   await page.getByLabel("Default harness").selectOption({ label: "None" });
   await page.getByLabel("Name", { exact: true }).fill("Default");
   await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("status")).toHaveText("Saved");
+  await expect(page.locator("[data-toast]")).toHaveText("Saved");
 });
 
 test("a person changes their name, and ends a sign-in of theirs", async ({

@@ -2,9 +2,10 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
-  lazyRouteComponent as lazy,
+  lazyRouteComponent,
   Outlet,
 } from "@tanstack/react-router";
+import { loadCode } from "./api/reachable";
 import { approvalsSearch } from "./approvals/search";
 import { ForgotPage } from "./auth/ForgotPage";
 import { ResetPage } from "./auth/ResetPage";
@@ -25,6 +26,14 @@ import { AppShell } from "./shell/AppShell";
 import { NotFound, PageCrash } from "./shell/Fallbacks";
 import { flag, searchOf, text } from "./shell/search";
 import { usageSearch } from "./usage/search";
+
+/** The component of a page, whose code is loaded when it is first shown. */
+function lazy<Module extends Record<string, unknown>, Name extends keyof Module>(
+  load: () => Promise<Module>,
+  name: Name,
+) {
+  return lazyRouteComponent(() => loadCode(load), name);
+}
 
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
 

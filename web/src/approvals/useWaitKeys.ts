@@ -1,7 +1,5 @@
 import { type RefObject, useEffect, useRef } from "react";
-
-/** Keys that belong to whoever types, and not to the page. */
-const TYPING = "input, textarea, select, [contenteditable], dialog";
+import { isForPage } from "@/shell/keys";
 
 /**
  * J and K go through the cards of a list, A approves and D denies the one that has the focus: nothing is decided that the
@@ -12,9 +10,7 @@ export function useWaitKeys(list: RefObject<HTMLElement | null>, count: number):
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-      if (event.target instanceof Element && event.target.closest(TYPING)) return;
-      if (document.querySelector("dialog[open]")) return;
+      if (!isForPage(event)) return;
       const cards = cardsIn(list.current);
       const at = cards.findIndex((card) => card.contains(document.activeElement));
       const key = event.key.toLowerCase();

@@ -36,6 +36,7 @@ export function TopUpDialog({ budget, needed, onClose, onDone }: TopUpProps) {
     <FormDialog
       title="Top up"
       action={topUp.busy ? "Topping up…" : "Top up"}
+      done="Budget topped up"
       state={topUp}
       fields={["amount", "description"]}
       disabled={!isDecimal(amount)}

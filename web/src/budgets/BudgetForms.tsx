@@ -126,6 +126,7 @@ export function EditBudgetDialog({ budget, onClose }: EditBudgetProps) {
     <FormDialog
       title={`Edit ${stored.currency} budget`}
       action="Save"
+      done="Saved"
       state={update}
       fields={LIMIT_FIELDS}
       disabled={input === null}

@@ -9,6 +9,7 @@ import {
 } from "@/gql/graphql";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
+import { useFocusProblem } from "@/ui/useFocusProblem";
 import { DefinitionFields } from "./DefinitionFields";
 import { type DefinitionDraft, inputName } from "./draft";
 
@@ -65,6 +66,7 @@ export function DefinitionEditor<Draft extends DefinitionDraft>(
   const [{ data: options, error, fetching }, reload] = useQuery({
     query: AgentFormOptionsDocument,
   });
+  const form = useFocusProblem({ refusals, failure });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onSubmit();
@@ -83,7 +85,7 @@ export function DefinitionEditor<Draft extends DefinitionDraft>(
   return (
     <div className="min-h-0 flex-1 overflow-y-auto">
       <div className="mx-auto grid max-w-7xl gap-x-10 gap-y-8 p-4 sm:p-6 xl:grid-cols-[minmax(0,1fr)_26rem]">
-        <form id={kind} onSubmit={submit} className="min-w-0">
+        <form id={kind} ref={form} data-saves onSubmit={submit} className="min-w-0">
           {props.notice}
           <fieldset
             disabled={mode === "read"}

@@ -1,8 +1,9 @@
-import { useCallback, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { type TypedDocumentNode, useClient, useMutation } from "urql";
 import { describeError, type UserError } from "@/api/errors";
 import { type Payload, payloadOf } from "@/api/useAction";
 import { rebaseDraft, same } from "@/catalog/rebase";
+import { useToast } from "@/ui/Toasts";
 import { useStoredState } from "@/ui/useStoredState";
 
 /** A draft together with the saved version that it was made from. */
@@ -40,6 +41,7 @@ export function useEditing<
 >(options: EditingOptions<Saved, Draft, Input, Updated, Read>) {
   const { kind, saved, draftOf } = options;
   const client = useClient();
+  const toast = useToast();
   const [{ fetching }, update] = useMutation(options.update);
   const [stored, store] = useStoredState<Stored<Draft> | null>(
     sessionStorage,
@@ -74,8 +76,10 @@ export function useEditing<
     const { data, error } = await update({ id: saved.id, input });
     const refused = payloadOf(data)?.userErrors ?? [];
     setFailure(error ? describeError(error) : null);
-    if (data && refused.length === 0) reset();
-    else setRefusals(refused);
+    if (data && refused.length === 0) {
+      reset();
+      toast("Saved");
+    } else setRefusals(refused);
   };
 
   const takeTheirs = async () => {
@@ -91,6 +95,7 @@ export function useEditing<
     store({ base: theirs, revision: latest.revision, draft: rebased.draft, reason });
   };
 
+  const shown = useMemo(() => refusals.filter(({ code }) => code !== "CONFLICT"), [refusals]);
   const conflicted = refusals.some(({ code }) => code === "CONFLICT");
   return {
     draft: editing.draft,
@@ -101,7 +106,7 @@ export function useEditing<
     /** Someone else has saved since the draft was begun. */
     outdated: conflicted || (stored !== null && saved.revision > revision),
     clashes,
-    refusals: refusals.filter(({ code }) => code !== "CONFLICT"),
+    refusals: shown,
     failure,
     saving: fetching,
     save: () => void save(),

@@ -28,6 +28,7 @@ export function ModelDialog({ model, onClose }: ModelDialogProps) {
     <FormDialog
       title={model.name}
       action="Save"
+      done="Saved"
       state={update}
       fields={MODEL_FIELDS}
       disabled={!input || !valid}

@@ -55,6 +55,7 @@ export function EditPolicyDialog({ policy, onClose }: PolicyProps) {
     <FormDialog
       title={`Edit ${stored.name}`}
       action="Save"
+      done="Saved"
       state={update}
       fields={POLICY_FIELDS}
       disabled={input === null}

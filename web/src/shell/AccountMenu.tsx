@@ -1,6 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
-import { KeyRound, LogOut, Monitor, Moon, Sun } from "lucide-react";
-import { type ComponentPropsWithRef, useState } from "react";
+import { Keyboard, KeyRound, LogOut, Monitor, Moon, Sun } from "lucide-react";
+import { type ComponentPropsWithRef, useContext, useState } from "react";
 import { useMutation } from "urql";
 import { ChangePasswordDialog } from "@/auth/ChangePasswordDialog";
 import { announceIdentity } from "@/auth/identity";
@@ -11,6 +11,7 @@ import { ErrorNote } from "@/ui/ErrorNote";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/ui/Menu";
 import { OrgMenuItems, useNewOrg } from "./OrgMenu";
 import { PROFILE } from "./pages";
+import { OpenShortcutsContext } from "./shortcuts";
 import { setTheme, type ThemeChoice, useTheme } from "./theme";
 import { useSwitchOrg } from "./useSwitchOrg";
 import { useViewer } from "./viewer";
@@ -27,6 +28,7 @@ export function AccountMenu({ compact = false }: { compact?: boolean }) {
   const theme = useTheme();
   const { change, problem } = useSwitchOrg();
   const newOrg = useNewOrg();
+  const openShortcuts = useContext(OpenShortcutsContext);
   const [acknowledged, setAcknowledged] = useState<string | null>(null);
   const [, signOut] = useMutation(SignOutDocument);
   const [changingPassword, setChangingPassword] = useState(false);
@@ -69,6 +71,9 @@ export function AccountMenu({ compact = false }: { compact?: boolean }) {
           onSelect={() => void navigate({ to: PROFILE.to })}
         >
           {PROFILE.label}
+        </MenuItem>
+        <MenuItem icon={<Keyboard size={14} />} onSelect={openShortcuts}>
+          Keyboard shortcuts
         </MenuItem>
         <MenuItem icon={<KeyRound size={14} />} onSelect={() => setChangingPassword(true)}>
           Change password…

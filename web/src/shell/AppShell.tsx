@@ -1,22 +1,24 @@
 import { Outlet, useLocation } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
 import { useQuery } from "urql";
-import { describeError, hasCode } from "@/api/errors";
+import { hasCode } from "@/api/errors";
 import { noteSignedIn } from "@/auth/goToSignIn";
 import { sameIdentity } from "@/auth/identity";
 import { ViewerDocument } from "@/gql/graphql";
 import type { Outbox } from "@/session/chat/outbox";
 import { OutboxesContext } from "@/session/chat/outboxes";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { ErrorNote, RequestError } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
+import { Toasts } from "@/ui/Toasts";
 import { type Subject, SubjectContext, windowTitle } from "@/ui/title";
 import { Sidebar, TopBar } from "./Navigation";
 import { NavigationProgress } from "./NavigationProgress";
 import { NotAllowed } from "./NotAllowed";
 import { PAGES, pageAt } from "./pages";
 import { Palette } from "./palette";
+import { OpenShortcutsContext, ShortcutSheet } from "./shortcuts";
 import { useIdentityWatch } from "./useIdentityWatch";
-import { usePaletteKey } from "./usePaletteKey";
+import { useShortcuts } from "./useShortcuts";
 import { useLacking, type Viewer, ViewerContext } from "./viewer";
 import { type Waits, WaitsContext } from "./waits";
 
@@ -41,9 +43,7 @@ export function AppShell() {
     return (
       <Blank>
         {error && !fetching && !hasCode(error, "UNAUTHENTICATED") ? (
-          <ErrorNote onRetry={() => reload({ requestPolicy: "network-only" })}>
-            {describeError(error)}
-          </ErrorNote>
+          <RequestError error={error} onRetry={() => reload({ requestPolicy: "network-only" })} />
         ) : (
           <Spinner />
         )}
@@ -78,7 +78,9 @@ function Frame({ viewer }: { viewer: Viewer }) {
   const [paletteOpen, setPaletteOpen] = useState(false);
   const [waits, setWaits] = useState<Waits>({ version: 0, count: null });
   const [outboxes] = useState(() => new Map<string, Outbox>());
-  usePaletteKey(() => setPaletteOpen((open) => !open));
+  const [shortcutsOpen, setShortcutsOpen] = useState(false);
+  const openShortcuts = useCallback(() => setShortcutsOpen(true), []);
+  useShortcuts({ onPalette: () => setPaletteOpen((open) => !open), onHelp: openShortcuts });
   const lacking = useLacking(viewer);
   const [subject, setSubject] = useState<Subject | null>(null);
   const section = pageAt(PAGES, useLocation().pathname)?.label ?? null;
@@ -88,46 +90,55 @@ function Frame({ viewer }: { viewer: Viewer }) {
   return (
     <OutboxesContext value={outboxes}>
       <WaitsContext value={waits}>
-        <a
-          href="#main"
-          className="sr-only z-50 rounded-md bg-primary px-3 py-1.5 text-on-primary focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
-        >
-          Skip to content
-        </a>
-        <NavigationProgress />
-        <div className="flex h-dvh flex-col md:flex-row">
-          <Sidebar onSearch={() => setPaletteOpen(true)} />
-          <TopBar onSearch={() => setPaletteOpen(true)} />
-          <main
-            id="main"
-            tabIndex={-1}
-            // With another role all that a page has read is read anew: it may hold what the viewer may do.
-            key={viewer.permissions.join()}
-            className="flex min-h-0 min-w-0 flex-1 flex-col outline-none"
-          >
-            <Suspense
-              fallback={
-                <div className="p-6">
-                  <Spinner />
-                </div>
-              }
+        <Toasts>
+          <OpenShortcutsContext value={openShortcuts}>
+            <a
+              href="#main"
+              className="sr-only z-50 rounded-md bg-primary px-3 py-1.5 text-on-primary focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
             >
-              <SubjectContext value={setSubject}>
-                {lacking ? <NotAllowed needs={lacking} /> : <Outlet />}
-              </SubjectContext>
-            </Suspense>
-          </main>
-        </div>
-        {paletteOpen && (
-          <Suspense>
-            <Palette onClose={() => setPaletteOpen(false)} />
-          </Suspense>
-        )}
-        {viewer.permissions.includes("SESSIONS_READ") && (
-          <Suspense>
-            <WaitWatch onChange={setWaits} />
-          </Suspense>
-        )}
+              Skip to content
+            </a>
+            <NavigationProgress />
+            <div className="flex h-dvh flex-col md:flex-row">
+              <Sidebar onSearch={() => setPaletteOpen(true)} />
+              <TopBar onSearch={() => setPaletteOpen(true)} />
+              <main
+                id="main"
+                tabIndex={-1}
+                // With another role all that a page has read is read anew: it may hold what the viewer may do.
+                key={viewer.permissions.join()}
+                className="flex min-h-0 min-w-0 flex-1 flex-col outline-none"
+              >
+                <Suspense
+                  fallback={
+                    <div className="p-6">
+                      <Spinner />
+                    </div>
+                  }
+                >
+                  <SubjectContext value={setSubject}>
+                    {lacking ? <NotAllowed needs={lacking} /> : <Outlet />}
+                  </SubjectContext>
+                </Suspense>
+              </main>
+            </div>
+            {paletteOpen && (
+              <Suspense>
+                <Palette onClose={() => setPaletteOpen(false)} />
+              </Suspense>
+            )}
+            {shortcutsOpen && (
+              <Suspense>
+                <ShortcutSheet onClose={() => setShortcutsOpen(false)} />
+              </Suspense>
+            )}
+            {viewer.permissions.includes("SESSIONS_READ") && (
+              <Suspense>
+                <WaitWatch onChange={setWaits} />
+              </Suspense>
+            )}
+          </OpenShortcutsContext>
+        </Toasts>
       </WaitsContext>
     </OutboxesContext>
   );

@@ -1,12 +1,24 @@
 import { useNavigate } from "@tanstack/react-router";
-import { Bot, Building2, Cpu, Layers, MessageSquare, Moon, Plus, Search, Sun } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useState } from "react";
+import {
+  Bot,
+  Building2,
+  Cpu,
+  Keyboard,
+  Layers,
+  MessageSquare,
+  Moon,
+  Plus,
+  Search,
+  Sun,
+} from "lucide-react";
+import { type KeyboardEvent, type ReactNode, useContext, useState } from "react";
 import { useQuery } from "urql";
 import { PaletteTargetsDocument } from "@/gql/graphql";
 import { offeredTabs } from "@/org/tabs";
 import { classes } from "@/ui/classes";
 import { Dialog } from "@/ui/Dialog";
 import { useDebounced } from "@/ui/useDebounced";
+import { OpenShortcutsContext } from "./shortcuts";
 import { setTheme } from "./theme";
 import { useOfferedPages } from "./useOfferedPages";
 import { useMay, useViewer } from "./viewer";
@@ -103,6 +115,7 @@ function useCommands(text: string): Command[] {
   const matches = (label: string) => label.toLowerCase().includes(wanted);
   const { permissions } = useViewer();
   const offered = useOfferedPages();
+  const openShortcuts = useContext(OpenShortcutsContext);
   const mayRun = useMay("SESSIONS_WRITE");
   const mayCreateAgents = useMay("CATALOG_WRITE");
   const pages: (Command | false)[] = [
@@ -133,6 +146,12 @@ function useCommands(text: string): Command[] {
         icon: <Building2 size={16} />,
         run: () => void navigate({ to }),
       })),
+    {
+      id: "shortcuts",
+      label: "Keyboard shortcuts",
+      icon: <Keyboard size={16} />,
+      run: openShortcuts,
+    },
     { id: "light", label: "Light theme", icon: <Sun size={16} />, run: () => setTheme("light") },
     { id: "dark", label: "Dark theme", icon: <Moon size={16} />, run: () => setTheme("dark") },
   ];

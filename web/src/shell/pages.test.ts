@@ -23,6 +23,12 @@ it("leads nobody to what they may do nothing with", () => {
   expect(labels(offeredPages(["BUDGETS_READ"], false))).toEqual(["Budgets"]);
 });
 
+it("has a key of its own for each page", () => {
+  const keys = PAGES.map(({ key }) => key);
+  expect(new Set(keys).size).toBe(PAGES.length);
+  for (const key of keys) expect(key).toMatch(/^[a-z]$/);
+});
+
 it("offers the pages of the organization by permission", () => {
   expect(labels(offeredTabs(VIEWER))).toEqual(["General", "Limits", "Your profile"]);
   expect(labels(offeredTabs(MEMBER))).toEqual([

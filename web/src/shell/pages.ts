@@ -14,28 +14,30 @@ import {
 } from "lucide-react";
 import type { Permission } from "@/gql/graphql";
 
-/** The pages that the navigation and the palette lead to; only to who holds one of `offer`. */
+/** The pages that the navigation and the palette lead to, and G with `key`; only who holds one of `offer`. */
 export const PAGES = [
-  { to: "/", label: "Home", icon: House, offer: ["SESSIONS_READ"] },
-  { to: "/sessions", label: "Sessions", icon: MessagesSquare, offer: ["SESSIONS_READ"] },
-  { to: "/failures", label: "Failures", icon: CircleAlert, offer: ["SESSIONS_READ"] },
+  { to: "/", label: "Home", key: "h", icon: House, offer: ["SESSIONS_READ"] },
+  { to: "/sessions", label: "Sessions", key: "s", icon: MessagesSquare, offer: ["SESSIONS_READ"] },
+  { to: "/failures", label: "Failures", key: "f", icon: CircleAlert, offer: ["SESSIONS_READ"] },
   {
     to: "/approvals",
     label: "Approvals",
+    key: "p",
     icon: ShieldQuestion,
     // Anyone may read what waits, in its session; the inbox is for those who can do something about it.
     offer: ["APPROVALS_DECIDE", "SESSIONS_WRITE"],
   },
-  { to: "/agents", label: "Agents", icon: Bot, offer: ["CATALOG_READ"] },
-  { to: "/harnesses", label: "Harnesses", icon: Layers, offer: ["CATALOG_READ"] },
-  { to: "/models", label: "Models", icon: Cpu, offer: ["CATALOG_READ"] },
-  { to: "/budgets", label: "Budgets", icon: Wallet, offer: ["BUDGETS_READ"] },
-  { to: "/payments", label: "Payments", icon: Receipt, offer: ["BUDGETS_READ"] },
-  { to: "/usage", label: "Usage", icon: ChartColumn, offer: ["USAGE_READ"] },
-  { to: "/organization", label: "Organization", icon: Building2, offer: ["ORG_READ"] },
+  { to: "/agents", label: "Agents", key: "a", icon: Bot, offer: ["CATALOG_READ"] },
+  { to: "/harnesses", label: "Harnesses", key: "n", icon: Layers, offer: ["CATALOG_READ"] },
+  { to: "/models", label: "Models", key: "m", icon: Cpu, offer: ["CATALOG_READ"] },
+  { to: "/budgets", label: "Budgets", key: "b", icon: Wallet, offer: ["BUDGETS_READ"] },
+  { to: "/payments", label: "Payments", key: "y", icon: Receipt, offer: ["BUDGETS_READ"] },
+  { to: "/usage", label: "Usage", key: "u", icon: ChartColumn, offer: ["USAGE_READ"] },
+  { to: "/organization", label: "Organization", key: "o", icon: Building2, offer: ["ORG_READ"] },
 ] as const satisfies readonly {
   to: string;
   label: string;
+  key: string;
   icon: typeof House;
   offer: readonly Permission[];
 }[];

@@ -2,6 +2,7 @@ import { CircleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import type { CombinedError } from "urql";
 import { describeError } from "@/api/errors";
+import { useHealing } from "@/api/reachable";
 import { Button } from "./Button";
 
 interface ErrorNoteProps {
@@ -32,7 +33,8 @@ interface RequestErrorProps {
   onRetry?: () => void;
 }
 
-/** Why a request failed; nothing when it did not. */
+/** Why a request failed; nothing when it did not. It is tried again by itself when the server was away. */
 export function RequestError({ error, onRetry }: RequestErrorProps) {
+  useHealing(error, onRetry);
   return error && <ErrorNote {...(onRetry && { onRetry })}>{describeError(error)}</ErrorNote>;
 }

@@ -1,13 +1,17 @@
-import { type FormEvent, type ReactNode, useEffect, useRef } from "react";
+import type { FormEvent, ReactNode } from "react";
 import type { Attempt } from "@/api/useAction";
 import { Button } from "./Button";
 import { Dialog } from "./Dialog";
 import { Problems } from "./Problems";
+import { useToast } from "./Toasts";
+import { useFocusProblem } from "./useFocusProblem";
 
 interface FormDialogProps {
   title: string;
   /** The label of the button that submits. */
   action: string;
+  /** What is said when it was done, where the page doesn't show it by itself. */
+  done?: string;
   state: Attempt;
   /** The inputs that show their own refusals; all others are shown beside the buttons. */
   fields?: readonly string[];
@@ -26,21 +30,19 @@ interface FormDialogProps {
  * field is scrolled into view and focused.
  */
 export function FormDialog(props: FormDialogProps) {
-  const { title, action, state, fields, onSubmit, onClose } = props;
-  const { refusals, failure } = state;
+  const { title, action, done, state, fields, onSubmit, onClose } = props;
   const disabled = state.busy || props.disabled;
-  const form = useRef<HTMLFormElement>(null);
-  const problem = refusals.length > 0 ? refusals : failure;
-  useEffect(() => {
-    if (problem !== null) focusProblem(form.current);
-  }, [problem]);
+  const form = useFocusProblem(state);
+  const toast = useToast();
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    if (!disabled && (await onSubmit())) onClose();
+    if (disabled || !(await onSubmit())) return;
+    onClose();
+    if (done) toast(done);
   };
   return (
     <Dialog open onClose={onClose} title={title}>
-      <form ref={form} onSubmit={submit} autoComplete="off">
+      <form ref={form} data-saves onSubmit={submit} autoComplete="off">
         <div className="space-y-5 p-4">{props.children}</div>
         <div className="sticky bottom-0 space-y-2 rounded-b-xl border-t border-line bg-raised px-4 py-3">
           <Problems of={state} fields={fields} />
@@ -54,13 +56,4 @@ export function FormDialog(props: FormDialogProps) {
       </form>
     </Dialog>
   );
-}
-
-/** The first refused field; where none is, the button, which lost the focus while it was disabled. */
-function focusProblem(form: HTMLFormElement | null): void {
-  const target =
-    form?.querySelector<HTMLElement>("[aria-invalid=true]") ??
-    form?.querySelector<HTMLElement>("button[type=submit]");
-  target?.focus({ preventScroll: true });
-  target?.scrollIntoView({ block: "center" });
 }

@@ -1,7 +1,6 @@
 import type { ReactNode } from "react";
 import type { CombinedError } from "urql";
-import { describeError } from "@/api/errors";
-import { ErrorNote } from "./ErrorNote";
+import { RequestError } from "./ErrorNote";
 import { SkeletonRows } from "./Loading";
 import { LoadMore } from "./LoadMore";
 
@@ -31,7 +30,7 @@ export function ListBody<Row>({ list, empty, skeletons, children }: ListBodyProp
     <>
       {error && (
         <div className="p-4 sm:px-6">
-          <ErrorNote onRetry={list.reload}>{describeError(error)}</ErrorNote>
+          <RequestError error={error} onRetry={list.reload} />
         </div>
       )}
       {loading && <SkeletonRows {...(skeletons !== undefined && { rows: skeletons })} />}

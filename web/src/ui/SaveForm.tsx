@@ -1,7 +1,9 @@
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import type { Attempt } from "@/api/useAction";
 import { Button } from "./Button";
 import { Problems } from "./Problems";
+import { useToast } from "./Toasts";
+import { useFocusProblem } from "./useFocusProblem";
 
 interface SaveFormProps {
   state: Attempt;
@@ -20,25 +22,22 @@ interface SaveFormProps {
 /** A form on a page, for settings that exist. */
 export function SaveForm(props: SaveFormProps) {
   const { state, fields, changed, invalid = false, onDiscard, onSubmit, children } = props;
-  const [saved, setSaved] = useState(false);
+  const toast = useToast();
+  const form = useFocusProblem(state);
   return (
     <form
+      ref={form}
+      data-saves
       autoComplete="off"
       className="card space-y-5 p-4"
-      onChange={() => setSaved(false)}
       onSubmit={async (event) => {
         event.preventDefault();
-        setSaved(await onSubmit());
+        if (await onSubmit()) toast("Saved");
       }}
     >
       <Problems of={state} fields={fields} />
       {children}
       <div className="flex items-center justify-end gap-3">
-        {saved && !changed && (
-          <span role="status" className="text-sm text-ok">
-            Saved
-          </span>
-        )}
         {changed && onDiscard && (
           <Button look="ghost" onClick={onDiscard}>
             Discard changes

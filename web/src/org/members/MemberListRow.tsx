@@ -8,6 +8,7 @@ import { IconButton } from "@/ui/Button";
 import { Select } from "@/ui/Field";
 import { Problems } from "@/ui/Problems";
 import { RelativeTime } from "@/ui/Time";
+import { useToast } from "@/ui/Toasts";
 import type { MemberRights } from "./memberRules";
 
 interface MemberListRowProps {
@@ -21,8 +22,10 @@ interface MemberListRowProps {
 export function MemberListRow({ member, own, rights, onRemove }: MemberListRowProps) {
   const { user, role } = member;
   const change = useAction(SetMemberRoleDocument);
+  const toast = useToast();
   const set = async (next: Role) => {
     const done = await change.run({ membershipId: member.id, role: next });
+    if (done) toast("Role changed");
     // Whoever changes their own role is somebody else from now on.
     if (done && own) doubtViewer();
   };
