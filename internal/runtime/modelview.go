@@ -17,16 +17,11 @@ import (
 type ModelViews struct {
 	db      database
 	log     *events.Log
-	catalog Previews
-}
-
-// Previews tells what a turn would run with now, nil when its harness or agent is gone; catalog.Service does.
-type Previews interface {
-	PreviewRun(ctx context.Context, org models.OrgID, run catalog.Run) (*catalog.Effective, error)
+	catalog *catalog.Service
 }
 
 // NewModelViews returns the model views of a database.
-func NewModelViews(db *store.DB, c Previews) *ModelViews {
+func NewModelViews(db *store.DB, c *catalog.Service) *ModelViews {
 	return &ModelViews{db: database{db: db, lineages: events.NewLineages(db)}, log: events.NewLog(db), catalog: c}
 }
 
