@@ -62,6 +62,8 @@ var valuesOf = map[string]string{
 	"Query.usage(groupBy)":              "[MODEL, AGENT, USER, SESSION]",
 	"Query.failures(from)":              time.Now().Add(-24 * time.Hour).UTC().Format(`"` + time.RFC3339 + `"`),
 	"Query.failures(to)":                time.Now().Add(24 * time.Hour).UTC().Format(`"` + time.RFC3339 + `"`),
+	"Query.operations(from)":            time.Now().Add(-24 * time.Hour).UTC().Format(`"` + time.RFC3339 + `"`),
+	"Query.operations(to)":              time.Now().Add(24 * time.Hour).UTC().Format(`"` + time.RFC3339 + `"`),
 	"Query.usage(from)":                 time.Now().Add(-24 * time.Hour).UTC().Format(`"` + time.RFC3339 + `"`),
 	"Query.usage(to)":                   time.Now().Add(24 * time.Hour).UTC().Format(`"` + time.RFC3339 + `"`),
 }

@@ -1254,6 +1254,75 @@ func (ec *executionContext) fieldContext_ClientTool_timeoutSeconds(_ context.Con
 	return graphql.NewScalarFieldContext("ClientTool", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _ConfigOrigin_of(ctx context.Context, field graphql.CollectedField, obj *model.ConfigOrigin) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConfigOrigin_of(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Of, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConfigOrigin_of(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConfigOrigin", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ConfigOrigin_source(ctx context.Context, field graphql.CollectedField, obj *model.ConfigOrigin) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConfigOrigin_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.ConfigSource) graphql.Marshaler {
+			return ec.marshalNConfigSource2githubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConfigSource(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ConfigOrigin_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConfigOrigin", field, false, false, errors.New("field of type ConfigSource does not have child fields"))
+}
+
+func (ec *executionContext) _ConfigOrigin_name(ctx context.Context, field graphql.CollectedField, obj *model.ConfigOrigin) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ConfigOrigin_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ConfigOrigin_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ConfigOrigin", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _DiscoverModelsPayload_models(ctx context.Context, field graphql.CollectedField, obj *model.DiscoverModelsPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1669,6 +1738,38 @@ func (ec *executionContext) _EffectiveConfig_streamRecovery(ctx context.Context,
 }
 func (ec *executionContext) fieldContext_EffectiveConfig_streamRecovery(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("EffectiveConfig", field, false, false, errors.New("field of type StreamRecovery does not have child fields"))
+}
+
+func (ec *executionContext) _EffectiveConfig_origins(ctx context.Context, field graphql.CollectedField, obj *model.EffectiveConfig) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EffectiveConfig_origins(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Origins, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ConfigOrigin) graphql.Marshaler {
+			return ec.marshalNConfigOrigin2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConfigOriginᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EffectiveConfig_origins(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EffectiveConfig",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ConfigOrigin(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _FieldChange_field(ctx context.Context, field graphql.CollectedField, obj *model.FieldChange) (ret graphql.Marshaler) {
@@ -5686,6 +5787,54 @@ func (ec *executionContext) _ClientTool(ctx context.Context, sel ast.SelectionSe
 	return out
 }
 
+var configOriginImplementors = []string{"ConfigOrigin"}
+
+func (ec *executionContext) _ConfigOrigin(ctx context.Context, sel ast.SelectionSet, obj *model.ConfigOrigin) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, configOriginImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ConfigOrigin")
+		case "of":
+			out.Values[i] = ec._ConfigOrigin_of(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "source":
+			out.Values[i] = ec._ConfigOrigin_source(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._ConfigOrigin_name(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var discoverModelsPayloadImplementors = []string{"DiscoverModelsPayload"}
 
 func (ec *executionContext) _DiscoverModelsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DiscoverModelsPayload) graphql.Marshaler {
@@ -5869,6 +6018,11 @@ func (ec *executionContext) _EffectiveConfig(ctx context.Context, sel ast.Select
 			}
 		case "streamRecovery":
 			out.Values[i] = ec._EffectiveConfig_streamRecovery(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "origins":
+			out.Values[i] = ec._EffectiveConfig_origins(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -7634,6 +7788,42 @@ func (ec *executionContext) marshalNClientTool2ᚖgithubᚗcomᚋostlerᚑdevᚋ
 func (ec *executionContext) unmarshalNClientToolInput2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐClientToolInput(ctx context.Context, v any) (*model.ClientToolInput, error) {
 	res, err := ec.unmarshalInputClientToolInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNConfigOrigin2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConfigOriginᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ConfigOrigin) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNConfigOrigin2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConfigOrigin(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNConfigOrigin2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConfigOrigin(ctx context.Context, sel ast.SelectionSet, v *model.ConfigOrigin) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ConfigOrigin(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNConfigSource2githubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConfigSource(ctx context.Context, v any) (model.ConfigSource, error) {
+	var res model.ConfigSource
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNConfigSource2githubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐConfigSource(ctx context.Context, sel ast.SelectionSet, v model.ConfigSource) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) unmarshalNCreateAgentInput2githubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐCreateAgentInput(ctx context.Context, v any) (model.CreateAgentInput, error) {

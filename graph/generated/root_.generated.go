@@ -24,6 +24,7 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
 	Agent() AgentResolver
+	AgentOperations() AgentOperationsResolver
 	ApprovalDecision() ApprovalDecisionResolver
 	AuditEntry() AuditEntryResolver
 	Budget() BudgetResolver
@@ -112,6 +113,13 @@ type ComplexityRoot struct {
 	AgentEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	AgentOperations struct {
+		Agent       func(childComplexity int) int
+		FailedTurns func(childComplexity int) int
+		Turns       func(childComplexity int) int
+		Usage       func(childComplexity int) int
 	}
 
 	AgentPayload struct {
@@ -386,6 +394,12 @@ type ComplexityRoot struct {
 		TimeoutSeconds func(childComplexity int) int
 	}
 
+	ConfigOrigin struct {
+		Name   func(childComplexity int) int
+		Of     func(childComplexity int) int
+		Source func(childComplexity int) int
+	}
+
 	ContextCompacted struct {
 		Cursor          func(childComplexity int) int
 		Data            func(childComplexity int) int
@@ -435,6 +449,7 @@ type ComplexityRoot struct {
 		FallbackModels func(childComplexity int) int
 		MaxIterations  func(childComplexity int) int
 		Model          func(childComplexity int) int
+		Origins        func(childComplexity int) int
 		StreamRecovery func(childComplexity int) int
 		SystemPrompt   func(childComplexity int) int
 		Tools          func(childComplexity int) int
@@ -840,6 +855,24 @@ type ComplexityRoot struct {
 		WriteSessionFile     func(childComplexity int, sessionID string, path string, content string, encoding *string, expectedHash *string) int
 	}
 
+	Operations struct {
+		AgentsByCost     func(childComplexity int) int
+		AgentsByFailures func(childComplexity int) int
+		CountedFrom      func(childComplexity int) int
+		Duration         func(childComplexity int) int
+		FailedTurns      func(childComplexity int) int
+		Hours            func(childComplexity int) int
+		TimeToFirstToken func(childComplexity int) int
+		Turns            func(childComplexity int) int
+		Usage            func(childComplexity int) int
+	}
+
+	OperationsHour struct {
+		FailedTurns func(childComplexity int) int
+		StartsAt    func(childComplexity int) int
+		Turns       func(childComplexity int) int
+	}
+
 	Org struct {
 		AllowUnpricedModels func(childComplexity int) int
 		CreatedAt           func(childComplexity int) int
@@ -988,6 +1021,12 @@ type ComplexityRoot struct {
 		Purpose  func(childComplexity int) int
 	}
 
+	Percentiles struct {
+		Measured func(childComplexity int) int
+		P50Ms    func(childComplexity int) int
+		P95Ms    func(childComplexity int) int
+	}
+
 	Provider struct {
 		BaseURL        func(childComplexity int) int
 		CreatedAt      func(childComplexity int) int
@@ -1032,6 +1071,7 @@ type ComplexityRoot struct {
 		KnownModels            func(childComplexity int, kind model.ProviderKind) int
 		Models                 func(childComplexity int, first *int, after *string, providerID *string) int
 		Node                   func(childComplexity int, id string) int
+		Operations             func(childComplexity int, from models.Millis, to models.Millis) int
 		Org                    func(childComplexity int) int
 		PaymentPolicies        func(childComplexity int) int
 		Payments               func(childComplexity int, first *int, after *string) int
@@ -2117,6 +2157,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentEdge.Node(childComplexity), true
+
+	case "AgentOperations.agent":
+		if e.ComplexityRoot.AgentOperations.Agent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentOperations.Agent(childComplexity), true
+	case "AgentOperations.failedTurns":
+		if e.ComplexityRoot.AgentOperations.FailedTurns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentOperations.FailedTurns(childComplexity), true
+	case "AgentOperations.turns":
+		if e.ComplexityRoot.AgentOperations.Turns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentOperations.Turns(childComplexity), true
+	case "AgentOperations.usage":
+		if e.ComplexityRoot.AgentOperations.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentOperations.Usage(childComplexity), true
 
 	case "AgentPayload.agent":
 		if e.ComplexityRoot.AgentPayload.Agent == nil {
@@ -3279,6 +3344,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ClientTool.TimeoutSeconds(childComplexity), true
 
+	case "ConfigOrigin.name":
+		if e.ComplexityRoot.ConfigOrigin.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConfigOrigin.Name(childComplexity), true
+	case "ConfigOrigin.of":
+		if e.ComplexityRoot.ConfigOrigin.Of == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConfigOrigin.Of(childComplexity), true
+	case "ConfigOrigin.source":
+		if e.ComplexityRoot.ConfigOrigin.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConfigOrigin.Source(childComplexity), true
+
 	case "ContextCompacted.cursor":
 		if e.ComplexityRoot.ContextCompacted.Cursor == nil {
 			break
@@ -3465,6 +3549,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EffectiveConfig.Model(childComplexity), true
+	case "EffectiveConfig.origins":
+		if e.ComplexityRoot.EffectiveConfig.Origins == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EffectiveConfig.Origins(childComplexity), true
 	case "EffectiveConfig.streamRecovery":
 		if e.ComplexityRoot.EffectiveConfig.StreamRecovery == nil {
 			break
@@ -5507,6 +5597,80 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Mutation.WriteSessionFile(childComplexity, args["sessionId"].(string), args["path"].(string), args["content"].(string), args["encoding"].(*string), args["expectedHash"].(*string)), true
 
+	case "Operations.agentsByCost":
+		if e.ComplexityRoot.Operations.AgentsByCost == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.AgentsByCost(childComplexity), true
+	case "Operations.agentsByFailures":
+		if e.ComplexityRoot.Operations.AgentsByFailures == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.AgentsByFailures(childComplexity), true
+	case "Operations.countedFrom":
+		if e.ComplexityRoot.Operations.CountedFrom == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.CountedFrom(childComplexity), true
+	case "Operations.duration":
+		if e.ComplexityRoot.Operations.Duration == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.Duration(childComplexity), true
+	case "Operations.failedTurns":
+		if e.ComplexityRoot.Operations.FailedTurns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.FailedTurns(childComplexity), true
+	case "Operations.hours":
+		if e.ComplexityRoot.Operations.Hours == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.Hours(childComplexity), true
+	case "Operations.timeToFirstToken":
+		if e.ComplexityRoot.Operations.TimeToFirstToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.TimeToFirstToken(childComplexity), true
+	case "Operations.turns":
+		if e.ComplexityRoot.Operations.Turns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.Turns(childComplexity), true
+	case "Operations.usage":
+		if e.ComplexityRoot.Operations.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.Usage(childComplexity), true
+
+	case "OperationsHour.failedTurns":
+		if e.ComplexityRoot.OperationsHour.FailedTurns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationsHour.FailedTurns(childComplexity), true
+	case "OperationsHour.startsAt":
+		if e.ComplexityRoot.OperationsHour.StartsAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationsHour.StartsAt(childComplexity), true
+	case "OperationsHour.turns":
+		if e.ComplexityRoot.OperationsHour.Turns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationsHour.Turns(childComplexity), true
+
 	case "Org.allowUnpricedModels":
 		if e.ComplexityRoot.Org.AllowUnpricedModels == nil {
 			break
@@ -6162,6 +6326,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PaymentTerms.Purpose(childComplexity), true
 
+	case "Percentiles.measured":
+		if e.ComplexityRoot.Percentiles.Measured == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Percentiles.Measured(childComplexity), true
+	case "Percentiles.p50Ms":
+		if e.ComplexityRoot.Percentiles.P50Ms == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Percentiles.P50Ms(childComplexity), true
+	case "Percentiles.p95Ms":
+		if e.ComplexityRoot.Percentiles.P95Ms == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Percentiles.P95Ms(childComplexity), true
+
 	case "Provider.baseUrl":
 		if e.ComplexityRoot.Provider.BaseURL == nil {
 			break
@@ -6428,6 +6611,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Node(childComplexity, args["id"].(string)), true
+	case "Query.operations":
+		if e.ComplexityRoot.Query.Operations == nil {
+			break
+		}
+
+		args, err := ec.field_Query_operations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Operations(childComplexity, args["from"].(models.Millis), args["to"].(models.Millis)), true
 	case "Query.org":
 		if e.ComplexityRoot.Query.Org == nil {
 			break
@@ -10442,7 +10636,19 @@ type EffectiveConfig {
   fallbackModels: [Model!]!
   tools: [ToolInfo!]! capabilities: [CapabilityRef!]! maxIterations: Int!
   streamRecovery: StreamRecovery!
+  "Where these come from: one for each of model, fallbackModels, maxIterations and streamRecovery, one for each capability, and one for each part of the prompt that is not a capability's, in their order."
+  origins: [ConfigOrigin!]!
 }
+"Where a part of an effective configuration comes from: what said it last."
+type ConfigOrigin {
+  "A field of EffectiveConfig, e.g. \"model\"; for a capability \"capabilities.\" with its id."
+  of: String!
+  source: ConfigSource!
+  "The name of the harness or agent; null for other sources, and for a draft agent without a name."
+  name: String
+}
+"Who says something about how a turn runs. What nobody else says, the server does; it adds capabilities that others need, too."
+enum ConfigSource { SERVER ORGANIZATION HARNESS AGENT SESSION }
 "What happens to an answer whose runner died before it was complete."
 enum StreamRecovery {
   "The model is called again; subscribers see the text start over."
@@ -11171,6 +11377,46 @@ type MembershipPayload { membership: Membership userErrors: [UserError!]! }
   oidcName: String
 }
 `, BuiltIn: false},
+	{Name: "../schema/operations.graphqls", Input: `"How an organization's turns went between two times, in whole hours of UTC."
+type Operations {
+  "How many turns made their first model call, or failed before it."
+  turns: Int64!
+  "How many turns failed or were sealed."
+  failedTurns: Int!
+  "When the oldest failure ended that was counted, if only the newest 10 000 of the period were; null when all were counted."
+  countedFrom: Time
+  "One per hour in which a turn began or failed, oldest first."
+  hours: [OperationsHour!]!
+  "How long turns took from start to end, with the time that they waited; null when none is measured."
+  duration: Percentiles
+  "How long it took from a turn's message to the first text of its answer; null when none is measured."
+  timeToFirstToken: Percentiles
+  "What all model calls of the period took."
+  usage: Usage @auth(requires: USAGE_READ)
+  "The five agents whose model calls cost most, highest cost first."
+  agentsByCost: [AgentOperations!] @auth(requires: USAGE_READ)
+  "The five agents with most failures, most failures first."
+  agentsByFailures: [AgentOperations!]!
+}
+"Turns by the hour: those that began in it, and those that failed in it, which may have begun before."
+type OperationsHour { startsAt: Time! turns: Int64! failedTurns: Int! }
+"Percentiles of times in milliseconds, over the turns of the period that have ended without being cancelled: of the newest 2000 turns."
+type Percentiles { p50Ms: Int64! p95Ms: Int64! measured: Int! }
+"The turns of an agent."
+type AgentOperations {
+  "Null for sessions without an agent, and for an agent that was deleted."
+  agent: Agent @goField(forceResolver: true)
+  turns: Int64!
+  failedTurns: Int!
+  "What its model calls took."
+  usage: Usage @auth(requires: USAGE_READ)
+}
+
+extend type Query {
+  "How turns went between two times, at most 400 hours apart: ` + "`" + `from` + "`" + ` is rounded down to the hour and ` + "`" + `to` + "`" + ` up."
+  operations(from: Time!, to: Time!): Operations! @auth(requires: SESSIONS_READ)
+}
+`, BuiltIn: false},
 	{Name: "../schema/payments.graphqls", Input: `"What carries out payments. WEBHOOK is a server of your own, which is called with signed requests. See docs/payments.md."
 enum PaymentRail { WEBHOOK }
 "The state of a payment. ASKED and PENDING may still be paid, and count against the limits of their policy. When PENDING, the rail may have been called, and it is called again until it answers."
@@ -11856,6 +12102,20 @@ func (ec *executionContext) childFields_AgentEdge(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type AgentEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_AgentOperations(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agent":
+		return ec.fieldContext_AgentOperations_agent(ctx, field)
+	case "turns":
+		return ec.fieldContext_AgentOperations_turns(ctx, field)
+	case "failedTurns":
+		return ec.fieldContext_AgentOperations_failedTurns(ctx, field)
+	case "usage":
+		return ec.fieldContext_AgentOperations_usage(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentOperations", field.Name)
+}
+
 func (ec *executionContext) childFields_AgentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "agent":
@@ -12174,6 +12434,18 @@ func (ec *executionContext) childFields_ClientTool(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type ClientTool", field.Name)
 }
 
+func (ec *executionContext) childFields_ConfigOrigin(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "of":
+		return ec.fieldContext_ConfigOrigin_of(ctx, field)
+	case "source":
+		return ec.fieldContext_ConfigOrigin_source(ctx, field)
+	case "name":
+		return ec.fieldContext_ConfigOrigin_name(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ConfigOrigin", field.Name)
+}
+
 func (ec *executionContext) childFields_DeletePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
@@ -12250,6 +12522,8 @@ func (ec *executionContext) childFields_EffectiveConfig(ctx context.Context, fie
 		return ec.fieldContext_EffectiveConfig_maxIterations(ctx, field)
 	case "streamRecovery":
 		return ec.fieldContext_EffectiveConfig_streamRecovery(ctx, field)
+	case "origins":
+		return ec.fieldContext_EffectiveConfig_origins(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EffectiveConfig", field.Name)
 }
@@ -12720,6 +12994,42 @@ func (ec *executionContext) childFields_ModelViewMessage(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type ModelViewMessage", field.Name)
 }
 
+func (ec *executionContext) childFields_Operations(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "turns":
+		return ec.fieldContext_Operations_turns(ctx, field)
+	case "failedTurns":
+		return ec.fieldContext_Operations_failedTurns(ctx, field)
+	case "countedFrom":
+		return ec.fieldContext_Operations_countedFrom(ctx, field)
+	case "hours":
+		return ec.fieldContext_Operations_hours(ctx, field)
+	case "duration":
+		return ec.fieldContext_Operations_duration(ctx, field)
+	case "timeToFirstToken":
+		return ec.fieldContext_Operations_timeToFirstToken(ctx, field)
+	case "usage":
+		return ec.fieldContext_Operations_usage(ctx, field)
+	case "agentsByCost":
+		return ec.fieldContext_Operations_agentsByCost(ctx, field)
+	case "agentsByFailures":
+		return ec.fieldContext_Operations_agentsByFailures(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Operations", field.Name)
+}
+
+func (ec *executionContext) childFields_OperationsHour(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "startsAt":
+		return ec.fieldContext_OperationsHour_startsAt(ctx, field)
+	case "turns":
+		return ec.fieldContext_OperationsHour_turns(ctx, field)
+	case "failedTurns":
+		return ec.fieldContext_OperationsHour_failedTurns(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OperationsHour", field.Name)
+}
+
 func (ec *executionContext) childFields_Org(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -12932,6 +13242,18 @@ func (ec *executionContext) childFields_PaymentTerms(ctx context.Context, field 
 		return ec.fieldContext_PaymentTerms_purpose(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PaymentTerms", field.Name)
+}
+
+func (ec *executionContext) childFields_Percentiles(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "p50Ms":
+		return ec.fieldContext_Percentiles_p50Ms(ctx, field)
+	case "p95Ms":
+		return ec.fieldContext_Percentiles_p95Ms(ctx, field)
+	case "measured":
+		return ec.fieldContext_Percentiles_measured(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Percentiles", field.Name)
 }
 
 func (ec *executionContext) childFields_Provider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -340,6 +340,15 @@ type ClientToolInput struct {
 	TimeoutSeconds *int        `json:"timeoutSeconds,omitempty"`
 }
 
+// Where a part of an effective configuration comes from: what said it last.
+type ConfigOrigin struct {
+	// A field of EffectiveConfig, e.g. "model"; for a capability "capabilities." with its id.
+	Of     string       `json:"of"`
+	Source ConfigSource `json:"source"`
+	// The name of the harness or agent; null for other sources, and for a draft agent without a name.
+	Name *string `json:"name,omitempty"`
+}
+
 // A piece of a message to send: text, or an image that was uploaded to /v1/images.
 type ContentPartInput struct {
 	Text    *string `json:"text,omitempty"`
@@ -494,6 +503,8 @@ type EffectiveConfig struct {
 	Capabilities   []*CapabilityRef `json:"capabilities"`
 	MaxIterations  int              `json:"maxIterations"`
 	StreamRecovery StreamRecovery   `json:"streamRecovery"`
+	// Where these come from: one for each of model, fallbackModels, maxIterations and streamRecovery, one for each capability, and one for each part of the prompt that is not a capability's, in their order.
+	Origins []*ConfigOrigin `json:"origins"`
 }
 
 type EventConnection struct {
@@ -787,6 +798,35 @@ type ModelViewMessage struct {
 type Mutation struct {
 }
 
+// How an organization's turns went between two times, in whole hours of UTC.
+type Operations struct {
+	// How many turns made their first model call, or failed before it.
+	Turns int64 `json:"turns"`
+	// How many turns failed or were sealed.
+	FailedTurns int `json:"failedTurns"`
+	// When the oldest failure ended that was counted, if only the newest 10 000 of the period were; null when all were counted.
+	CountedFrom *models.Millis `json:"countedFrom,omitempty"`
+	// One per hour in which a turn began or failed, oldest first.
+	Hours []*OperationsHour `json:"hours"`
+	// How long turns took from start to end, with the time that they waited; null when none is measured.
+	Duration *Percentiles `json:"duration,omitempty"`
+	// How long it took from a turn's message to the first text of its answer; null when none is measured.
+	TimeToFirstToken *Percentiles `json:"timeToFirstToken,omitempty"`
+	// What all model calls of the period took.
+	Usage *Usage `json:"usage,omitempty"`
+	// The five agents whose model calls cost most, highest cost first.
+	AgentsByCost []*AgentOperations `json:"agentsByCost,omitempty"`
+	// The five agents with most failures, most failures first.
+	AgentsByFailures []*AgentOperations `json:"agentsByFailures"`
+}
+
+// Turns by the hour: those that began in it, and those that failed in it, which may have begun before.
+type OperationsHour struct {
+	StartsAt    models.Millis `json:"startsAt"`
+	Turns       int64         `json:"turns"`
+	FailedTurns int           `json:"failedTurns"`
+}
+
 // The limits of an organization, in all processes of the server together; 0 is unlimited.
 type OrgLimits struct {
 	// How many turns may run at once; more wait.
@@ -970,6 +1010,13 @@ type PaymentTerms struct {
 	Currency string          `json:"currency"`
 	Host     string          `json:"host"`
 	Purpose  string          `json:"purpose"`
+}
+
+// Percentiles of times in milliseconds, over the turns of the period that have ended without being cancelled: of the newest 2000 turns.
+type Percentiles struct {
+	P50Ms    int64 `json:"p50Ms"`
+	P95Ms    int64 `json:"p95Ms"`
+	Measured int   `json:"measured"`
 }
 
 // A service that runs models.
@@ -2291,6 +2338,68 @@ func (e *CompactionStrategy) UnmarshalJSON(b []byte) error {
 }
 
 func (e CompactionStrategy) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Who says something about how a turn runs. What nobody else says, the server does; it adds capabilities that others need, too.
+type ConfigSource string
+
+const (
+	ConfigSourceServer       ConfigSource = "SERVER"
+	ConfigSourceOrganization ConfigSource = "ORGANIZATION"
+	ConfigSourceHarness      ConfigSource = "HARNESS"
+	ConfigSourceAgent        ConfigSource = "AGENT"
+	ConfigSourceSession      ConfigSource = "SESSION"
+)
+
+var AllConfigSource = []ConfigSource{
+	ConfigSourceServer,
+	ConfigSourceOrganization,
+	ConfigSourceHarness,
+	ConfigSourceAgent,
+	ConfigSourceSession,
+}
+
+func (e ConfigSource) IsValid() bool {
+	switch e {
+	case ConfigSourceServer, ConfigSourceOrganization, ConfigSourceHarness, ConfigSourceAgent, ConfigSourceSession:
+		return true
+	}
+	return false
+}
+
+func (e ConfigSource) String() string {
+	return string(e)
+}
+
+func (e *ConfigSource) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ConfigSource(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ConfigSource", str)
+	}
+	return nil
+}
+
+func (e ConfigSource) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ConfigSource) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ConfigSource) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -85,6 +85,9 @@ func encodeEffective(e *catalog.Effective) *model.EffectiveConfig {
 	if e.Model != nil {
 		out.Model = encodeModel(&e.Model.Model)
 	}
+	for _, o := range e.Origins {
+		out.Origins = append(out.Origins, &model.ConfigOrigin{Of: o.Of, Source: model.ConfigSource(o.Source), Name: nonEmpty(o.Name)})
+	}
 	return out
 }
 

@@ -115,6 +115,7 @@ func questions(session string) []question {
 	b := questioner{schema: generated.NewExecutableSchema(generated.Config{}).Schema(), arguments: map[string]string{
 		"Query.session": fmt.Sprintf("id: %q", session), "Session.file": `path: "/workspace/f0"`,
 		"Query.budgetCheck": fmt.Sprintf("sessionId: %q", session),
+		"Query.operations":  `from: "1970-01-01T00:00:00Z", to: "1970-01-02T00:00:00Z"`,
 		"Query.usage":       `groupBy: [MODEL, AGENT, USER, SESSION], from: "1970-01-01T00:00:00Z", to: "1970-01-02T00:00:00Z"`,
 	}}
 	type place struct {

@@ -45,6 +45,8 @@ type Effective struct {
 	MaxIterations int
 	// StreamRecovery tells what becomes of an answer that its runner did not live to finish.
 	StreamRecovery models.StreamRecovery
+	// Origins tells where these come from.
+	Origins []Origin
 	// HarnessRevision and AgentRevision are what the turn ran with; the latter is nil without an agent.
 	HarnessRevision int
 	AgentRevision   *int
@@ -134,7 +136,8 @@ func (s *Service) build(
 			return nil, false, err
 		}
 	}
-	fold := Fold(append(layersOf(chain, agent), top)...)
+	layers := append(layersOf(chain, agent), top)
+	fold := Fold(layers...)
 	eff := &Effective{MaxIterations: DefaultIterations, StreamRecovery: models.RecoveryRestart, HarnessRevision: chain[len(chain)-1].Revision}
 	if fold.MaxIterations != nil {
 		eff.MaxIterations = *fold.MaxIterations
@@ -177,8 +180,10 @@ func (s *Service) build(
 		return nil, false, err
 	}
 	eff.Fallbacks = usableFallbacks(eff.fallbacks, eff.Model)
+	defaulted := fold.ModelID == nil
+	eff.Origins = originsOf(chain, agent, layers, eff.Toolset.Refs(), defaulted)
 	eff.Hash, err = eff.hash()
-	return eff, fold.ModelID == nil, err
+	return eff, defaulted, err
 }
 
 // resolve asks the registry for capabilities that were valid when they were attached. One that isn't any more has vanished

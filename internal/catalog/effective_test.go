@@ -42,6 +42,19 @@ func TestWhatATurnRunsWith(t *testing.T) {
 			eff.Model.Provider.Kind != models.ProviderSimulated || len(slices.Collect(eff.Toolset.Manifests())) != 12 {
 			t.Errorf("got %+v", eff)
 		}
+		if want := []catalog.Origin{
+			{Of: "systemPrompt", Source: catalog.FromHarness, Name: root.DisplayName}, {Of: "systemPrompt", Source: catalog.FromAgent, Name: a.DisplayName},
+			{Of: "model", Source: catalog.FromOrg}, {Of: "fallbackModels", Source: catalog.FromServer},
+			{Of: "maxIterations", Source: catalog.FromAgent, Name: a.DisplayName}, {Of: "streamRecovery", Source: catalog.FromServer},
+			{Of: "capabilities.core", Source: catalog.FromServer}, {Of: "capabilities.tuned", Source: catalog.FromAgent, Name: a.DisplayName},
+			{Of: "capabilities.files", Source: catalog.FromHarness, Name: root.DisplayName},
+		}; !slices.Equal(eff.Origins, want) {
+			t.Errorf("they come from %+v, want %+v", eff.Origins, want)
+		}
+		chosen := must(e.svc.EffectiveForSession(ctx, e.mine.id, catalog.Run{HarnessID: leaf.ID, SessionModelID: &e.mine.model}))(t)
+		if want := (catalog.Origin{Of: "model", Source: catalog.FromSession}); !slices.Contains(chosen.Origins, want) {
+			t.Errorf("a model of the session comes from %+v", chosen.Origins)
+		}
 		alone := must(e.svc.EffectiveForSession(ctx, e.mine.id, catalog.Run{HarnessID: leaf.ID}))(t)
 		if alone.AgentRevision != nil || alone.MaxIterations != 5 || alone.Hash == eff.Hash {
 			t.Errorf("without an agent: %+v", alone)
