@@ -82,7 +82,7 @@ test("the start page comes in few requests, and its files compressed by brotli",
   const traffic = await watchTraffic(page);
   await page.goto("/");
   await expect(page.getByRole("region", { name: "Recent sessions" })).toContainText("Light");
-  await expect(page.getByRole("region", { name: "Spend today" })).toBeVisible();
+  await expect(page.getByRole("region", { name: "Turns", exact: true })).toBeVisible();
   await page.waitForLoadState("networkidle");
   expect(traffic.urls.length, traffic.urls.join("\n")).toBeLessThanOrEqual(MOST_REQUESTS);
   for (const [url, encoding] of traffic.encodings) {

@@ -16,6 +16,7 @@ import { failuresSearch } from "./failures/search";
 import type { Permission } from "./gql/graphql";
 import { newHarnessSearch } from "./harnesses/search";
 import { historySearch } from "./history/search";
+import { homeSearch } from "./home/search";
 import { auditSearch } from "./org/audit/search";
 import { invitationsSearch } from "./org/members/search";
 import { webhooksSearch } from "./org/webhooks/search";
@@ -86,6 +87,7 @@ const appPages = [
   createRoute({
     ...inApp("SESSIONS_READ"),
     path: "/",
+    validateSearch: homeSearch,
     component: lazy(() => import("./home/HomePage"), "HomePage"),
   }),
   createRoute({

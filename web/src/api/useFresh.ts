@@ -29,15 +29,28 @@ export function useReloadOnFocus(reload: () => void, pause = false): void {
   }, [reload, pause]);
 }
 
-/** Reads again whenever the version is another one than when this was mounted; bursts of changes cost one reading. */
-export function useReloadOn(version: unknown, reload: () => void, quietMs = 150): void {
+/**
+ * Reads again whenever the version is another one than when this was mounted. A burst of changes costs one reading, and changes
+ * that never stop cost one reading each `apartMs`.
+ */
+export function useReloadOn(
+  version: unknown,
+  reload: () => void,
+  quietMs = 150,
+  apartMs = 1000,
+): void {
   const seen = useRef(version);
+  const readAt = useRef(0);
+  const due = useRef<number | null>(null);
   useEffect(() => {
     if (seen.current === version) return;
+    due.current ??= Math.max(Date.now() + quietMs, readAt.current + apartMs);
     const timer = setTimeout(() => {
       seen.current = version;
+      readAt.current = Date.now();
+      due.current = null;
       reload();
-    }, quietMs);
+    }, due.current - Date.now());
     return () => clearTimeout(timer);
-  }, [version, reload, quietMs]);
+  }, [version, reload, quietMs, apartMs]);
 }

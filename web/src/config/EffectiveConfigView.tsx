@@ -2,12 +2,14 @@ import type { ReactNode } from "react";
 import type { EffectiveConfigFieldsFragment } from "@/gql/graphql";
 import { Badge } from "@/ui/Badge";
 import { Pre } from "@/ui/Pre";
+import { byOrigin, originWords } from "./origins";
 
 /** What a turn would run with: the fold of harness, agent and session. */
 export function EffectiveConfigView({ config }: { config: EffectiveConfigFieldsFragment }) {
+  const from = (of: string) => originWords(config.origins, of);
   return (
     <div className="card divide-y divide-line text-sm">
-      <Row label="Model">
+      <Row label="Model" from={from("model")}>
         {config.model ? (
           <span title={config.model.name}>
             {config.model.displayName}{" "}
@@ -20,26 +22,34 @@ export function EffectiveConfigView({ config }: { config: EffectiveConfigFieldsF
         )}
       </Row>
       {config.fallbackModels.length > 0 && (
-        <Row label="Fallback models">
+        <Row label="Fallback models" from={from("fallbackModels")}>
           {config.fallbackModels.map(({ displayName }) => displayName).join(", then ")}
         </Row>
       )}
-      <Row label="Model calls per turn">
+      <Row label="Model calls per turn" from={from("maxIterations")}>
         <span className="tabular-nums">{config.maxIterations}</span>
       </Row>
-      <Row label="After a crash">
+      <Row label="After a crash" from={from("streamRecovery")}>
         {config.streamRecovery === "FINALIZE" ? "keep the partial answer" : "retry the call"}
       </Row>
-      <Row label="Capabilities">
-        <span className="flex flex-wrap justify-end gap-1">
-          {config.capabilities.length === 0 && <span className="text-ink-3">None</span>}
-          {config.capabilities.map(({ id }) => (
-            <Badge key={id}>{id}</Badge>
-          ))}
-        </span>
-      </Row>
+      {config.capabilities.length === 0 && (
+        <Row label="Capabilities">
+          <span className="text-ink-3">None</span>
+        </Row>
+      )}
+      {byOrigin(config).map(([origin, ids], index) => (
+        <Row key={origin} label={index === 0 ? "Capabilities" : ""} from={origin}>
+          <span className="flex flex-wrap justify-end gap-1">
+            {ids.map((id) => (
+              <Badge key={id}>{id}</Badge>
+            ))}
+          </span>
+        </Row>
+      ))}
       <div className="p-3">
-        <h3 className="section-title mb-1.5">System prompt</h3>
+        <h3 className="section-title mb-1.5">
+          System prompt <span className="font-normal normal-case">{from("systemPrompt")}</span>
+        </h3>
         {config.systemPrompt === "" ? (
           <p className="text-ink-3">Empty</p>
         ) : (
@@ -60,11 +70,21 @@ export function EffectiveConfigView({ config }: { config: EffectiveConfigFieldsF
   );
 }
 
-function Row({ label, children }: { label: string; children: ReactNode }) {
+interface RowProps {
+  label: string;
+  /** Where it comes from. */
+  from?: string | null;
+  children: ReactNode;
+}
+
+function Row({ label, from, children }: RowProps) {
   return (
     <div className="flex items-start justify-between gap-4 px-3 py-2">
       <span className="shrink-0 text-ink-3">{label}</span>
-      <span className="min-w-0 text-right">{children}</span>
+      <span className="min-w-0 text-right">
+        {children}
+        {from && <span className="block text-xs text-ink-3">{from}</span>}
+      </span>
     </div>
   );
 }

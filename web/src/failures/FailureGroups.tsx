@@ -1,7 +1,8 @@
 import { Link } from "@tanstack/react-router";
+import { Bars } from "@/charts/Bars";
 import type { FailuresQuery } from "@/gql/graphql";
 import { type Column, DataTable } from "@/ui/DataTable";
-import { formatCount, formatDateTime } from "@/ui/format";
+import { formatCount } from "@/ui/format";
 import { RelativeTime } from "@/ui/Time";
 import { FailureRemedy } from "./FailureRemedy";
 import { failureFacts } from "./failures";
@@ -40,7 +41,15 @@ export function FailureGroups({ groups, period }: FailureGroupsProps) {
       head: "Over time",
       from: "sm",
       className: "w-56",
-      cell: ({ counts }) => <Bars period={period} counts={counts} />,
+      cell: ({ counts }) => {
+        const bars = barsOf(
+          period,
+          counts.map(({ startsAt, turns }) => ({ startsAt, count: turns, bad: turns })),
+        );
+        const most = Math.max(...bars.map(({ count }) => count), 1);
+        const per = period.interval === "HOUR" ? "hour" : "day";
+        return <Bars label={`At most ${formatCount(most)} per ${per}`} bars={bars} height={28} />;
+      },
     },
     { head: "Turns", align: "right", cell: ({ turns }) => formatCount(turns) },
     {
@@ -59,30 +68,5 @@ export function FailureGroups({ groups, period }: FailureGroupsProps) {
       rowData={({ code, turns }) => ({ "data-code": code, "data-turns": turns })}
       columns={columns}
     />
-  );
-}
-
-const HEIGHT = 28;
-
-/** A bar for each hour or day, as high as there were failures. */
-function Bars({ period, counts }: { period: Period; counts: FailureGroup["counts"] }) {
-  const bars = barsOf(period, counts);
-  const most = Math.max(...bars.map(({ turns }) => turns), 1);
-  return (
-    <div
-      role="img"
-      aria-label={`At most ${formatCount(most)} per ${period.interval === "HOUR" ? "hour" : "day"}`}
-      className="flex items-end gap-px"
-      style={{ height: HEIGHT }}
-    >
-      {bars.map(({ startsAt, turns }) => (
-        <span
-          key={startsAt}
-          title={`${formatDateTime(startsAt)}: ${formatCount(turns)}`}
-          className={turns > 0 ? "min-w-px flex-1 bg-bad" : "min-w-px flex-1 bg-line"}
-          style={{ height: turns > 0 ? Math.max((turns / most) * HEIGHT, 3) : 1 }}
-        />
-      ))}
-    </div>
   );
 }

@@ -17,10 +17,10 @@ it("covers whole hours or days, with the one that has begun", () => {
   expect(periodOf("90d", NOW).from).toBe("2025-12-11T00:00:00.000Z");
 });
 
-it("has a bar for each interval, also for those without failures", () => {
+it("has a bar for each interval, also for those in which nothing was counted", () => {
   const bars = barsOf(periodOf(undefined, NOW), [
-    { startsAt: "2026-03-05T00:00:00Z", turns: 3 },
-    { startsAt: "2026-03-10T00:00:00Z", turns: 1 },
+    { startsAt: "2026-03-05T00:00:00Z", count: 3, bad: 3 },
+    { startsAt: "2026-03-10T00:00:00Z", count: 1, bad: 1 },
   ]);
-  expect(bars.map(({ turns }) => turns)).toEqual([0, 3, 0, 0, 0, 0, 1]);
+  expect(bars.map(({ count }) => count)).toEqual([0, 3, 0, 0, 0, 0, 1]);
 });

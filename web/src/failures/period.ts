@@ -1,3 +1,4 @@
+import type { Bar } from "@/charts/Bars";
 import type { FailureInterval } from "@/gql/graphql";
 import type { FailuresSearch } from "./search";
 
@@ -21,25 +22,29 @@ export interface Period {
 
 /** The period up to now, with the hour or the day that has begun. */
 export function periodOf(range: FailuresSearch["range"], now: number): Period {
-  const [step, steps] = range === "24h" ? [HOUR_MS, 24] : [DAY_MS, range ? parseInt(range, 10) : 7];
+  if (range === "24h") return upTo(now, "HOUR", 24);
+  return upTo(now, "DAY", range ? parseInt(range, 10) : 7);
+}
+
+/** So many hours or days up to now. */
+export function upTo(now: number, interval: FailureInterval, steps: number): Period {
+  const step = interval === "HOUR" ? HOUR_MS : DAY_MS;
   const end = (Math.floor(now / step) + 1) * step;
   return {
     from: new Date(end - steps * step).toISOString(),
     to: new Date(end).toISOString(),
-    interval: step === HOUR_MS ? "HOUR" : "DAY",
+    interval,
   };
 }
 
-/** How many failed in each interval of a period, oldest first. */
-export function barsOf(
-  { from, to, interval }: Period,
-  counts: readonly { startsAt: string; turns: number }[],
-): { startsAt: string; turns: number }[] {
+/** A bar for each interval of a period, oldest first, also where nothing was counted. */
+export function barsOf({ from, to, interval }: Period, counted: readonly Bar[]): Bar[] {
   const step = interval === "HOUR" ? HOUR_MS : DAY_MS;
-  const known = new Map(counts.map(({ startsAt, turns }) => [Date.parse(startsAt), turns]));
+  const known = new Map(counted.map((bar) => [Date.parse(bar.startsAt), bar]));
   const bars = [];
   for (let at = Date.parse(from); at < Date.parse(to); at += step) {
-    bars.push({ startsAt: new Date(at).toISOString(), turns: known.get(at) ?? 0 });
+    const { count, bad } = known.get(at) ?? { count: 0, bad: 0 };
+    bars.push({ startsAt: new Date(at).toISOString(), count, bad });
   }
   return bars;
 }

@@ -1,47 +1,63 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useSearch } from "@tanstack/react-router";
 import { MessageSquarePlus } from "lucide-react";
-import { useEffect } from "react";
-import { describeError } from "@/api/errors";
-import { useFresh } from "@/api/useFresh";
+import { useEffect, useState } from "react";
+import { useFresh, useReloadOn, useReloadOnFocus } from "@/api/useFresh";
+import { upTo } from "@/failures/period";
 import { HomeDocument } from "@/gql/graphql";
 import { failedSessions, recentSessions, workingSessions } from "@/live/orgState";
 import { useOrgFeed } from "@/live/useOrgFeed";
 import { useReadSessions } from "@/live/useReadSessions";
 import { ConnectionBanner } from "@/shell/ConnectionBanner";
-import { useMay } from "@/shell/viewer";
+import { useMay, useViewer } from "@/shell/viewer";
 import { buttonClasses } from "@/ui/Button";
-import { ErrorNote } from "@/ui/ErrorNote";
+import { RequestError } from "@/ui/ErrorNote";
 import { SkeletonRows } from "@/ui/Loading";
 import { PageHeader } from "@/ui/PageHeader";
 import { FailureList } from "./FailureList";
 import { GettingStarted } from "./GettingStarted";
+import { Operations } from "./Operations";
+import { OrgBudgets } from "./OrgBudgets";
 import { RecentList } from "./RecentList";
-import { SpendToday } from "./SpendToday";
+import { TopAgents } from "./TopAgents";
 import { WaitingForYou } from "./WaitingForYou";
 import { WorkingList } from "./WorkingList";
 
 const MOST_FAILURES = 8;
 const MOST_RECENT = 12;
 const MOST_WORKING = 20;
+/** Where turns never stop ending, the figures are read as often as that. */
+const READ_APART_MS = 3000;
 
-/** What the organization's agents are doing, live. */
+/** What waits for the viewer, how the organization's turns go, and what its agents are doing, live. */
 export function HomePage() {
+  const { range } = useSearch({ from: "/app/" });
   const { feed, snapshot } = useOrgFeed();
+  const { org } = useViewer();
   const mayRun = useMay("SESSIONS_WRITE");
-  const { data, error, stale, reload } = useFresh(HomeDocument, {});
+  const mayResume = useMay("BUDGETS_MANAGE");
+  const period = upTo(useHour(), "HOUR", range === "7d" ? 7 * 24 : 24);
+  const { data, error, stale, reload } = useFresh(HomeDocument, {
+    from: period.from,
+    to: period.to,
+    usage: useMay("USAGE_READ"),
+    budgets: useMay("BUDGETS_READ"),
+    orgId: org.id,
+  });
 
   useEffect(() => {
     // What the cache held may be older than what the feed has said; it is merged by sequence all the same.
     if (data) feed.merge([...data.recent.nodes, ...data.working.nodes, ...data.failed.nodes]);
   }, [feed, data]);
-  useEffect(() => {
-    if (snapshot.beginnings > 0) reload();
-  }, [snapshot.beginnings, reload]);
+  const { waitsVersion, started } = snapshot.org;
+  useReloadOn(`${waitsVersion} ${started} ${snapshot.beginnings}`, reload, 150, READ_APART_MS);
+  useReloadOnFocus(reload);
 
-  const working = workingSessions(snapshot.org);
+  const active = workingSessions(snapshot.org);
+  const paused = active.filter(({ status }) => mayResume && status === "PAUSED");
+  const working = active.filter((session) => !paused.includes(session));
   const failed = failedSessions(snapshot.org).slice(0, MOST_FAILURES);
   const recent = recentSessions(snapshot.org).slice(0, MOST_RECENT);
-  useReadSessions(feed, [...working.slice(0, MOST_WORKING), ...failed, ...recent]);
+  useReadSessions(feed, [...active.slice(0, MOST_WORKING), ...failed, ...recent]);
 
   const fresh = data && !stale && recent.length === 0;
   return (
@@ -58,23 +74,41 @@ export function HomePage() {
       <div className="min-h-0 flex-1 overflow-y-auto">
         {error && (
           <div className="p-4 sm:px-6">
-            <ErrorNote onRetry={reload}>{describeError(error)}</ErrorNote>
+            <RequestError error={error} onRetry={reload} />
           </div>
         )}
         {!data && !error && recent.length === 0 && <SkeletonRows />}
         {fresh && <GettingStarted hasAgents={data.agents.nodes.length > 0} />}
         {recent.length > 0 && (
-          <div className="mx-auto grid max-w-7xl items-start gap-x-6 gap-y-6 p-4 sm:p-6 xl:grid-cols-2">
-            <div className="grid min-w-0 gap-y-6">
-              <WaitingForYou />
-              <SpendToday working={working.map(({ id }) => id).join()} />
-              <WorkingList sessions={working.slice(0, MOST_WORKING)} total={working.length} />
-              <FailureList sessions={failed} total={data?.failed.totalCount ?? null} />
+          <div className="mx-auto grid max-w-7xl gap-6 p-4 sm:p-6">
+            <WaitingForYou waits={data?.waits.nodes ?? []} paused={paused} />
+            {data && <Operations figures={data.operations} period={period} />}
+            <div className="grid items-start gap-6 xl:grid-cols-2">
+              <div className="grid min-w-0 gap-6">
+                {data?.budgets && <OrgBudgets budgets={data.budgets.nodes} />}
+                <WorkingList sessions={working.slice(0, MOST_WORKING)} total={working.length} />
+                <FailureList sessions={failed} total={data?.failed.totalCount ?? null} />
+              </div>
+              <div className="grid min-w-0 gap-6">
+                {data && <TopAgents figures={data.operations} />}
+                <RecentList sessions={recent} />
+              </div>
             </div>
-            <RecentList sessions={recent} />
           </div>
         )}
       </div>
     </>
   );
+}
+
+const HOUR_MS = 3_600_000;
+
+/** A time within the hour that it is; it changes with the hour. */
+function useHour(): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setTimeout(() => setNow(Date.now()), HOUR_MS - (now % HOUR_MS));
+    return () => clearTimeout(timer);
+  }, [now]);
+  return now;
 }

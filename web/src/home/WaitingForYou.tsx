@@ -1,55 +1,79 @@
 import { Link } from "@tanstack/react-router";
-import { useFresh, useReloadOn } from "@/api/useFresh";
-import { WaitsDocument } from "@/gql/graphql";
-import { useWaits } from "@/shell/waits";
+import type { WaitForYouFragment } from "@/gql/graphql";
+import type { LiveSession } from "@/live/orgState";
 import { RelativeTime } from "@/ui/Time";
 import { Deadline } from "@/waits/Deadline";
 import { KIND_LABELS } from "@/waits/words";
 import { Section, SessionRow } from "./Section";
 
-const MOST = 20;
+interface WaitingForYouProps {
+  waits: readonly WaitForYouFragment[];
+  /** Sessions that a budget has paused; none for a viewer who can't resume them. */
+  paused: readonly LiveSession[];
+}
 
-/** What the viewer may decide or answer; nothing at all when there is none. */
-export function WaitingForYou() {
-  const { version } = useWaits();
-  const { data, reload } = useFresh(WaitsDocument, {
-    first: MOST,
-    kinds: ["APPROVAL", "QUESTION"],
-  });
-  useReloadOn(version, reload);
-
-  const own = (data?.waits.nodes ?? []).filter(
-    ({ state, viewerMayResolve }) => state === "OPEN" && viewerMayResolve,
-  );
-  if (own.length === 0) return null;
+/** What the viewer may decide, answer or resume; nothing at all when there is none. */
+export function WaitingForYou({ waits, paused }: WaitingForYouProps) {
+  const own = waits.filter(({ state, viewerMayResolve }) => state === "OPEN" && viewerMayResolve);
+  const count = own.length + paused.length;
+  if (count === 0) return null;
   return (
     <Section
       title="Waiting for you"
-      count={own.length}
+      count={count}
       aside={
-        <Link to="/approvals" className="rounded text-xs text-ink-2 hover:underline">
-          View all
-        </Link>
+        own.length > 0 && (
+          <Link to="/approvals" className="rounded text-xs text-ink-2 hover:underline">
+            View all
+          </Link>
+        )
       }
     >
       <ul className="divide-y divide-line">
         {own.map((wait) => (
-          <SessionRow key={wait.id} id={wait.session.id}>
-            <span className="min-w-0">
-              <span className="block truncate font-medium">
-                {wait.kind === "QUESTION" ? wait.question : `Approve ${wait.toolName}?`}
-              </span>
-              <span className="block truncate text-xs text-ink-3">
-                {KIND_LABELS[wait.kind]} · {wait.session.title ?? "Untitled session"}
-              </span>
-            </span>
-            <span className="flex flex-col items-end gap-0.5 text-xs text-ink-3">
-              <RelativeTime time={wait.createdAt} />
-              <Deadline deadline={wait.deadline} />
-            </span>
-          </SessionRow>
+          <Row
+            key={wait.id}
+            sessionId={wait.session.id}
+            what={wait.kind === "QUESTION" ? wait.question : `Approve ${wait.toolName}?`}
+            where={`${KIND_LABELS[wait.kind]} · ${wait.session.title ?? "Untitled session"}`}
+            since={wait.createdAt}
+            deadline={wait.deadline}
+          />
+        ))}
+        {paused.map((session) => (
+          <Row
+            key={session.id}
+            sessionId={session.id}
+            what={session.title ?? "Untitled session"}
+            where="Paused by a budget"
+            since={session.updatedAt}
+            deadline={null}
+          />
         ))}
       </ul>
     </Section>
+  );
+}
+
+interface RowProps {
+  sessionId: string;
+  what: string | null;
+  where: string;
+  since: string;
+  deadline: string | null;
+}
+
+function Row({ sessionId, what, where, since, deadline }: RowProps) {
+  return (
+    <SessionRow id={sessionId}>
+      <span className="min-w-0">
+        <span className="block truncate font-medium">{what}</span>
+        <span className="block truncate text-xs text-ink-3">{where}</span>
+      </span>
+      <span className="flex flex-col items-end gap-0.5 text-xs text-ink-3">
+        <RelativeTime time={since} />
+        <Deadline deadline={deadline} />
+      </span>
+    </SessionRow>
   );
 }
