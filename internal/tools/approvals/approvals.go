@@ -62,8 +62,8 @@ const configSchema = `{
 				"properties": {
 					"tools": {
 						"type": "array", "minItems": 1, "maxItems": 64, "title": "Tools", "x-order": 1,
-						"items": {"type": "string", "maxLength": 512, "x-reference": "tool"},
-						"description": "Names of tools, each with an optional * at its end; | separates alternatives."
+						"items": {"type": "string", "maxLength": 512, "x-reference": "tool", "x-labels": {"@destructive": "All destructive tools"}},
+						"description": "Names of tools, each with an optional * at its end; | separates alternatives. @destructive stands for all tools that overwrite or delete something, whichever the agent has when it calls one."
 					},
 					"approve": {
 						"enum": ["always", "never"], "title": "What happens", "x-order": 2, "default": "always",
@@ -137,6 +137,8 @@ type terms struct {
 const (
 	always      = "always"
 	destructive = "destructive"
+	// destructiveTools stands among the tools of a rule for those that are destructive, whatever they are called. No tool has such a name.
+	destructiveTools = "@destructive"
 )
 
 // policy is what was read of the settings.
@@ -148,6 +150,8 @@ type policy struct {
 
 type compiled struct {
 	globs tools.NameGlobs
+	// effect is true for a rule about destructive tools, beside those that globs match.
+	effect bool
 	// source is the rule as it was written, for those who are asked because of it.
 	source rule
 	// when is nil when the rule matches all calls of its tools.
@@ -175,9 +179,16 @@ func read(expressions *expr.Compiler, settings json.RawMessage) (*policy, error)
 		at := strconv.Itoa(i)
 		next := compiled{source: r, must: r.Approve == always, ask: r.over(base)}
 		next.ask.RuleIndex = i
-		var f *fault.Error
-		if next.globs, f = tools.ParseNameGlobs(r.Tools); f != nil {
-			return nil, f.At(append([]string{"rules", at, "tools"}, f.Path...)...)
+		for j, text := range r.Tools {
+			if text == destructiveTools {
+				next.effect = true
+				continue
+			}
+			glob, f := tools.ParseNameGlob(text)
+			if f != nil {
+				return nil, f.At("rules", at, "tools", strconv.Itoa(j))
+			}
+			next.globs = append(next.globs, glob)
 		}
 		if r.When != "" {
 			var err error
@@ -211,7 +222,7 @@ func (p *policy) decide(ctx context.Context, call tools.GateCall) (tools.Verdict
 	var in expr.Input
 	bound := false
 	for i, r := range p.rules {
-		if !r.globs.Match(call.ToolName) {
+		if !r.covers(call.ToolName, call.Hints) {
 			continue
 		}
 		if r.when != nil {
@@ -252,7 +263,7 @@ func (p *policy) asks(tool string, hints tools.Hints) tools.Asks {
 	last := p.fallback.must || p.fallback.destructive && hints.Destructive
 	always, sometimes := true, false
 	for _, r := range p.rules {
-		if !r.globs.Match(tool) {
+		if !r.covers(tool, hints) {
 			continue
 		}
 		if r.when == nil {
@@ -271,6 +282,11 @@ func (p *policy) asks(tool string, hints tools.Hints) tools.Asks {
 	return tools.AsksNever
 }
 
+// covers reports whether a rule is about a tool.
+func (c compiled) covers(tool string, hints tools.Hints) bool {
+	return c.effect && hints.Destructive || c.globs.Match(tool)
+}
+
 func (c compiled) verdict(reason string) tools.Verdict {
 	if !c.must {
 		return tools.Verdict{}
@@ -280,7 +296,8 @@ func (c compiled) verdict(reason string) tools.Verdict {
 
 // reason tells which rule asks, counted from 1 as people do.
 func (c compiled) reason() string {
-	text := fmt.Sprintf("Rule %d of the approval policy requires it, for %s", c.ask.RuleIndex+1, strings.Join(c.source.Tools, ", "))
+	names := strings.ReplaceAll(strings.Join(c.source.Tools, ", "), destructiveTools, "destructive tools")
+	text := fmt.Sprintf("Rule %d of the approval policy requires it, for %s", c.ask.RuleIndex+1, names)
 	if c.source.When != "" {
 		text += " when " + c.source.When
 	}

@@ -128,6 +128,37 @@ func TestTheDefaultCountsWhereNoRuleMatches(t *testing.T) {
 // A rule that can't be evaluated asks, also one that would have let the call run.
 //
 // Rules: W9.
+func TestARuleAboutDestructiveToolsGoesByTheirHints(t *testing.T) {
+	g := gate(t, `{"rules":[
+		{"tools":["scratch_*"],"approve":"never"},
+		{"tools":["@destructive","pay"],"approve":"always","role":"ADMIN"},
+		{"tools":["@destructive"],"approve":"never"}
+	]}`)
+	for _, c := range []struct {
+		tool        string
+		destructive bool
+		want        string
+	}{
+		{"delete_file", true, "Rule 2 of the approval policy requires it, for destructive tools, pay."},
+		{"made_tomorrow", true, "Rule 2 of the approval policy requires it, for destructive tools, pay."},
+		{"pay", false, "Rule 2 of the approval policy requires it, for destructive tools, pay."},
+		{"read_file", false, ""},
+		{"scratch_file", true, ""},
+	} {
+		made := call(c.tool, `{}`)
+		made.Hints.Destructive = c.destructive
+		v := verdict(t, g, made)
+		asks := map[bool]tools.Asks{true: tools.AsksAlways, false: tools.AsksNever}[c.want != ""]
+		if (v.Kind == tools.VerdictAsk) != (c.want != "") || v.Reason != c.want || v.Kind == tools.VerdictAsk && v.Ask.Role != models.RoleAdmin {
+			t.Errorf("%s: got %+v, want %q", c.tool, v, c.want)
+		}
+		if got := g.Asks(c.tool, made.Hints); got != asks {
+			t.Errorf("%s: the configuration says %v, want %v", c.tool, got, asks)
+		}
+	}
+}
+
+// Rules: W9.
 func TestARuleThatCanNotBeEvaluatedAsks(t *testing.T) {
 	for _, approve := range []string{"always", "never"} {
 		g := gate(t, `{"rules":[{"tools":["a"],"when":"false","approve":"never"},{"tools":["pay"],"when":"arguments.amount < 10","approve":"`+approve+`","quorum":2}]}`)
@@ -166,6 +197,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		rule(`"tools":[],"approve":"always"`):                 "rules 1 tools",
 		rule(`"tools":["a","b c"],"approve":"always"`):        "rules 1 tools 1",
 		rule(`"tools":["a*b"],"approve":"always"`):            "rules 1 tools 0",
+		rule(`"tools":["@destructive","@all"],"approve":"always"`): "rules 1 tools 1",
 		rule(`"tools":["a"],"approve":"sometimes"`):           "rules 1 approve",
 		rule(`"tools":["a"],"approve":"never","when":"1+"`):   "rules 1 when",
 		rule(`"tools":["a"],"approve":"never","when":"1+1"`):  "rules 1 when",

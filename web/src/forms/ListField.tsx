@@ -114,9 +114,13 @@ export function summaryOf(schema: Schema, value: unknown, root: Schema): string 
   if (!isFields(value)) return typeof value === "object" ? "" : String(value ?? "");
   return groupsOf(schema, root)
     .flatMap(({ properties }) => properties)
-    .flatMap(({ key, schema: { "x-labels": labels } }) => {
+    .flatMap(({ key, schema: { items, "x-labels": labels } }) => {
       const each = value[key];
-      if (Array.isArray(each)) return [each.filter((one) => typeof one === "string").join(", ")];
+      if (Array.isArray(each)) {
+        const named = items && resolve(items, root)["x-labels"];
+        const texts = each.filter((one): one is string => typeof one === "string");
+        return [texts.map((one) => named?.[one] ?? one).join(", ")];
+      }
       return typeof each === "string" ? [labels?.[each] ?? each] : [];
     })
     .filter((text) => text !== "")

@@ -14,11 +14,13 @@ export function ReferencesField(props: FieldProps) {
   const { label, hint, errors } = useLook(props);
   const [typed, setTyped] = useState("");
   const id = useId();
-  const kind = resolve(schema.items ?? {}, root)["x-reference"] ?? "tool";
+  const { "x-reference": kind = "tool", "x-labels": groups = {} } = resolve(
+    schema.items ?? {},
+    root,
+  );
   const there = references[kind] ?? [];
   const names = (value ?? []) as string[];
   const left = there.filter(({ name }) => !names.includes(name));
-  const destructive = left.filter((each) => each.destructive);
   const add = (more: readonly string[]) => onChange([...new Set([...names, ...more])]);
   const addTyped = () => {
     if (typed.trim() === "") return;
@@ -44,7 +46,9 @@ export function ReferencesField(props: FieldProps) {
                   : "border-line-strong"
               }`}
             >
-              <span className="truncate">{name === "*" ? "any tool" : name}</span>
+              <span className="truncate" title={groups[name] && membersOf(name, there)}>
+                {name === "*" ? "any tool" : (groups[name] ?? name)}
+              </span>
               <button
                 type="button"
                 aria-label={`Remove ${name}`}
@@ -66,19 +70,14 @@ export function ReferencesField(props: FieldProps) {
           className="w-52"
           value=""
           none={`Add a ${kind}…`}
-          onChange={(picked: string) => {
-            if (picked === DESTRUCTIVE) add(destructive.map(({ name }) => name));
-            else if (picked !== "") add([picked]);
-          }}
+          onChange={(picked: string) => picked !== "" && add([picked])}
         >
-          {kind === "tool" && (
-            <>
-              <option value="*">Any tool</option>
-              {destructive.length > 0 && (
-                <option value={DESTRUCTIVE}>All destructive tools ({destructive.length})</option>
-              )}
-            </>
-          )}
+          {kind === "tool" && <option value="*">Any tool</option>}
+          {Object.entries(groups).map(([name, words]) => (
+            <option key={name} value={name}>
+              {words}
+            </option>
+          ))}
           <optgroup label={`Of this agent`}>
             {left.map((each) => (
               <option key={each.name} value={each.name}>
@@ -111,8 +110,11 @@ export function ReferencesField(props: FieldProps) {
   );
 }
 
-/** No tool has such a name. */
-const DESTRUCTIVE = " destructive";
+/** Which tools a group stands for today. */
+function membersOf(group: string, there: readonly Referable[]): string {
+  const members = there.filter(({ destructive }) => group === "@destructive" && destructive);
+  return members.length === 0 ? "None today" : members.map(({ name }) => name).join(", ");
+}
 
 function wordsFor({ name, destructive }: Referable): string {
   return destructive ? `${name} (destructive)` : name;

@@ -24,7 +24,7 @@ async function drawn(schema: Schema, value: unknown): Promise<{ now: () => unkno
     latest = text;
     return (
       <SettingsEditor
-        label="test"
+        label="Settings of the test"
         schema={schema}
         text={text}
         onChange={setText}
@@ -211,17 +211,18 @@ it("takes a number for text until it is one", async () => {
   expect(form.now()).toEqual({});
 });
 
-it("adds all destructive tools at once", async () => {
+it("adds a group of tools as one choice, which says what it is today", async () => {
+  const labels = { "@destructive": "All destructive tools" };
+  const items = { type: "string", "x-reference": "tool", "x-labels": labels } as const;
   const form = await drawn(
-    {
-      type: "object",
-      properties: { tools: { type: "array", items: { type: "string", "x-reference": "tool" } } },
-    },
+    { type: "object", properties: { tools: { type: "array", items } } },
     {},
   );
   const tools = document.querySelector("select");
   const all = [...(tools?.options ?? [])].find(({ text: words }) => words.startsWith("All"));
   if (!tools || !all) throw new Error("there is no choice of all destructive tools");
   await enter(tools, all.value);
-  expect(form.now()).toEqual({ tools: ["write_file"] });
+  expect(form.now()).toEqual({ tools: ["@destructive"] });
+  expect(document.querySelector("li")?.textContent).toBe("All destructive tools");
+  expect(document.querySelector("li span")?.getAttribute("title")).toBe("write_file");
 });
