@@ -1,5 +1,5 @@
 import { type DiffLine, lineDiff } from "@/diff/lineDiff";
-import { sameJson } from "./json";
+import { sameJson } from "./sameJson";
 
 export interface FieldChange {
   readonly name: string;

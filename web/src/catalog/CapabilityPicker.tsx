@@ -194,7 +194,7 @@ function CapabilityRow(props: CapabilityRowProps) {
         <div className="mt-3 sm:ml-6.5">
           <Suspense fallback={<Spinner />}>
             <SettingsEditor
-              label={name}
+              label={`Settings of ${name}`}
               schema={(configSchema ?? { type: "object" }) as Schema}
               text={picked.config}
               onChange={onChange}

@@ -3,11 +3,12 @@ import { Field } from "@/ui/Field";
 import { Toggles } from "@/ui/Toggles";
 import { FormContext, type References } from "./context";
 import type { FieldError } from "./errors";
-import { readSettings, writeSettings } from "./json";
+import { readObject, writeJson } from "./json";
 import { ObjectFields } from "./ObjectField";
 import { type Fields, resolve, type Schema } from "./schema";
 
 interface SettingsEditorProps {
+  /** What is edited, such as "Settings of Approvals". */
   label: string;
   schema: Schema;
   /** JSON as it is typed; empty for none. */
@@ -19,16 +20,16 @@ interface SettingsEditorProps {
 
 const VIEWS = ["Form", "JSON"] as const;
 
-/** Settings as a form from their schema, or as JSON. What the form doesn't know stays as it is. */
+/** An object as a form from its schema, or as JSON. What the form doesn't know stays as it is. */
 export default function SettingsEditor(props: SettingsEditorProps) {
   const { label, schema, text, onChange, errors, references } = props;
-  const read = readSettings(text);
+  const read = readObject(text);
   const problem = "problem" in read ? read.problem : null;
   const [view, setView] = useState<(typeof VIEWS)[number]>(problem === null ? "Form" : "JSON");
   return (
-    <section aria-label={`Settings of ${label}`} className="space-y-3">
+    <section aria-label={label} className="space-y-3">
       <Toggles
-        label={`Settings of ${label} as`}
+        label={`${label} as`}
         options={VIEWS}
         words={(each) => each}
         pressed={(each) => each === view}
@@ -36,7 +37,7 @@ export default function SettingsEditor(props: SettingsEditorProps) {
       />
       {view === "JSON" && (
         <Field
-          label="Settings as JSON"
+          label={`${label.split(" ", 1)[0]} as JSON`}
           errors={problem === null ? errors.map(({ message }) => message) : [problem]}
         >
           {(control) => (
@@ -54,14 +55,14 @@ export default function SettingsEditor(props: SettingsEditorProps) {
       )}
       {view === "Form" &&
         ("problem" in read ? (
-          <p className="text-sm text-bad">These settings are not JSON. {read.problem}</p>
+          <p className="text-sm text-bad">This is not JSON yet. {read.problem}</p>
         ) : (
           <FormContext value={{ root: schema, errors, references }}>
             <ObjectFields
               schema={resolve(schema, schema)}
               value={read.value as Fields}
               path={[]}
-              onChange={(value) => onChange(writeSettings(value))}
+              onChange={(value) => onChange(writeJson(value))}
             />
           </FormContext>
         ))}

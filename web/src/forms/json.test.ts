@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { readSettings } from "./json";
+import { readJson, readObject } from "./json";
 
-it("reads an empty text as empty settings", () => {
-  expect(readSettings(" \n")).toEqual({ value: {} });
+it("reads an empty text as the empty object", () => {
+  expect(readObject(" \n")).toEqual({ value: {} });
 });
 
 it.each([
@@ -10,8 +10,13 @@ it.each([
   ['{\n  "a": nope\n}', "Line 2: a value is not JSON; put text in double quotes."],
   ['{"a": 1,\n}', "Line 2: "],
   ['{\n  "a": [1\n', "Line 3: "],
-  ["[]", "Settings are an object, such as {}."],
-])("says where %j is not settings", (text, problem) => {
-  const read = readSettings(text);
+  ["[]", "An object is expected, such as {}."],
+])("says where %j is not an object", (text, problem) => {
+  const read = readObject(text);
   expect("problem" in read && read.problem).toContain(problem);
+});
+
+it("reads any value, but not nothing", () => {
+  expect(readJson("[1]")).toEqual({ value: [1] });
+  expect(readJson(" ")).toEqual({ problem: "Line 1: a value is expected." });
 });

@@ -16,18 +16,18 @@ export function readJson(text: string): Read {
   return { value };
 }
 
-/** Reads settings: an object, of which an empty text is the empty one. */
-export function readSettings(text: string): Read {
+/** Reads an object, as settings and arguments are; an empty text is the empty one. */
+export function readObject(text: string): Read {
   if (text.trim() === "") return { value: {} };
   const read = readJson(text);
   if ("value" in read && !isFields(read.value)) {
-    return { problem: "Settings are an object, such as {}." };
+    return { problem: "An object is expected, such as {}." };
   }
   return read;
 }
 
-export function writeSettings(value: unknown): string {
-  return JSON.stringify(value, null, 2);
+export function writeJson(value: unknown): string {
+  return JSON.stringify(value ?? {}, null, 2);
 }
 
 const PROBLEMS: Record<string, string> = {

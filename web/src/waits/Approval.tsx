@@ -1,5 +1,5 @@
 import { Check, Pencil, X } from "lucide-react";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { useAction } from "@/api/useAction";
 import { ArgumentChanges } from "@/calls/ArgumentChanges";
 import { CallData } from "@/calls/CallData";
@@ -9,13 +9,15 @@ import { useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { Problems } from "@/ui/Problems";
 import { useStoredState } from "@/ui/useStoredState";
-import { ArgumentsForm } from "./ArgumentsForm";
 import { DecisionList } from "./DecisionList";
 import { decisionOf, tallyOf } from "./decisions";
 import { PaymentToApprove } from "./PaymentToApprove";
 import { WhoAndWhy } from "./WhoAndWhy";
 import { WhyNot } from "./WhyNot";
 import type { WaitProps } from "./wait";
+
+// Few calls are changed before they run.
+const ArgumentsForm = lazy(() => import("./ArgumentsForm"));
 
 /** A call, or a payment of it, that people have to allow: what exactly it is, and what they may do about it. */
 export function Approval({ wait, onResolved }: WaitProps) {
@@ -73,14 +75,16 @@ export function Approval({ wait, onResolved }: WaitProps) {
         </p>
       )}
       {wait.viewerMayResolve && !mine && editing && (
-        <ArgumentsForm
-          storageKey={`ostler.arguments.${wait.id}`}
-          initial={proposed ?? wait.arguments}
-          busy={decide.busy}
-          refusals={aboutArguments.map(({ message }) => message)}
-          onSubmit={(value) => void send(true, value)}
-          onCancel={() => setEditing(false)}
-        />
+        <Suspense>
+          <ArgumentsForm
+            storageKey={`ostler.arguments.${wait.id}`}
+            initial={proposed ?? wait.arguments}
+            busy={decide.busy}
+            refusals={aboutArguments}
+            onSubmit={(value) => void send(true, value)}
+            onCancel={() => setEditing(false)}
+          />
+        </Suspense>
       )}
       {mayDeny && !mine && !editing && (
         <div className="flex flex-wrap items-center gap-2">

@@ -1,8 +1,10 @@
-import { type FormEvent, useState } from "react";
-import { readJson, writeJson } from "@/calls/json";
+import { type FormEvent, useMemo } from "react";
+import type { UserError } from "@/api/errors";
+import { readObject, writeJson } from "@/forms/json";
+import SettingsEditor from "@/forms/SettingsEditor";
 import { Button } from "@/ui/Button";
-import { Field } from "@/ui/Field";
 import { useStoredState } from "@/ui/useStoredState";
+import { argumentsSchema } from "./argumentsSchema";
 
 interface ArgumentsFormProps {
   /** Where what is typed is kept over a reload. */
@@ -10,13 +12,13 @@ interface ArgumentsFormProps {
   initial: unknown;
   busy: boolean;
   /** What the server says is wrong with them. */
-  refusals: readonly string[];
+  refusals: readonly UserError[];
   onSubmit: (value: unknown) => void;
   onCancel: () => void;
 }
 
-/** Other arguments for a call, as JSON. */
-export function ArgumentsForm({
+/** Other arguments for a call, as a form or as JSON. */
+export default function ArgumentsForm({
   storageKey,
   initial,
   busy,
@@ -25,37 +27,28 @@ export function ArgumentsForm({
   onCancel,
 }: ArgumentsFormProps) {
   const [stored, store] = useStoredState<string | null>(sessionStorage, storageKey, null);
-  const [problem, setProblem] = useState<string | null>(null);
+  const schema = useMemo(() => argumentsSchema(initial), [initial]);
   const text = stored ?? writeJson(initial);
+  const read = readObject(text);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const read = readJson(text);
-    setProblem(read.ok ? null : read.problem);
-    if (read.ok) onSubmit(read.value);
+    if ("value" in read) onSubmit(read.value);
   };
   return (
     <form onSubmit={submit} className="space-y-2">
-      <Field
-        label="Arguments as JSON"
-        hint="The call runs with these instead."
-        errors={problem === null ? refusals : [problem]}
-      >
-        {(control) => (
-          <textarea
-            {...control}
-            rows={6}
-            spellCheck={false}
-            className="control field-sizing-content max-h-80 min-h-28 font-mono text-xs leading-5"
-            value={text}
-            onChange={(event) => {
-              store(event.target.value);
-              setProblem(null);
-            }}
-          />
-        )}
-      </Field>
+      <SettingsEditor
+        label="Arguments"
+        schema={schema}
+        text={text}
+        onChange={store}
+        errors={refusals.map(({ path, message }) => ({
+          path: path.slice(path.indexOf("arguments") + 1),
+          message,
+        }))}
+        references={{}}
+      />
       <div className="flex flex-wrap gap-2">
-        <Button look="primary" type="submit" disabled={busy}>
+        <Button look="primary" type="submit" disabled={busy || "problem" in read}>
           Approve with these arguments
         </Button>
         <Button

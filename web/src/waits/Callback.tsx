@@ -1,17 +1,18 @@
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { useMutation } from "urql";
 import { describeError } from "@/api/errors";
 import { ResolveWaitDocument, type WaitResolution } from "@/gql/graphql";
 import { CopyBlock } from "@/ui/CopyBlock";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { JsonBlock } from "@/ui/JsonBlock";
-import { ResultForm } from "./ResultForm";
 import type { WaitProps } from "./wait";
 
 const REFUSED: Record<Exclude<WaitResolution, "ACCEPTED">, string> = {
   ALREADY_RESOLVED: "This callback was resolved already.",
   UNKNOWN: "The token has expired: the turn no longer waits for it.",
 };
+
+const ResultForm = lazy(() => import("./ResultForm"));
 
 /** A report from an outside system, which needs the token for it. */
 export function Callback({ wait, onResolved }: WaitProps) {
@@ -37,26 +38,28 @@ export function Callback({ wait, onResolved }: WaitProps) {
             <CopyBlock text={reportRequest(token)} label="Copy request" />
           </div>
           {refusal && <ErrorNote>{refusal}</ErrorNote>}
-          <ResultForm
-            storageKey={`ostler.result.${wait.id}`}
-            state={{
-              busy: fetching,
-              failure: error ? describeError(error) : null,
-              refusals: [],
-            }}
-            onSubmit={async (outcome) => {
-              const { data } = await resolve(
-                "error" in outcome
-                  ? { token, errorCode: "failed", errorMessage: outcome.error }
-                  : { token, value: outcome.result },
-              );
-              const resolution = data?.resolveWait.resolution;
-              if (resolution === undefined) return false;
-              setRefusal(resolution === "ACCEPTED" ? null : REFUSED[resolution]);
-              if (resolution === "ACCEPTED") onResolved();
-              return resolution === "ACCEPTED";
-            }}
-          />
+          <Suspense>
+            <ResultForm
+              storageKey={`ostler.result.${wait.id}`}
+              state={{
+                busy: fetching,
+                failure: error ? describeError(error) : null,
+                refusals: [],
+              }}
+              onSubmit={async (outcome) => {
+                const { data } = await resolve(
+                  "error" in outcome
+                    ? { token, errorCode: "failed", errorMessage: outcome.error }
+                    : { token, value: outcome.result },
+                );
+                const resolution = data?.resolveWait.resolution;
+                if (resolution === undefined) return false;
+                setRefusal(resolution === "ACCEPTED" ? null : REFUSED[resolution]);
+                if (resolution === "ACCEPTED") onResolved();
+                return resolution === "ACCEPTED";
+              }}
+            />
+          </Suspense>
         </>
       )}
     </>

@@ -1,9 +1,11 @@
+import { lazy, Suspense } from "react";
 import { useAction } from "@/api/useAction";
 import { CallData } from "@/calls/CallData";
 import { SubmitToolResultsDocument } from "@/gql/graphql";
-import { ResultForm } from "./ResultForm";
 import { WhyNot } from "./WhyNot";
 import type { WaitProps } from "./wait";
+
+const ResultForm = lazy(() => import("./ResultForm"));
 
 /** A call that the caller's own program runs; a person can bring its result as well. */
 export function ClientCall({ wait, onResolved }: WaitProps) {
@@ -14,16 +16,18 @@ export function ClientCall({ wait, onResolved }: WaitProps) {
       <CallData title="Arguments" toolName={wait.toolName} value={wait.arguments} />
       <WhyNot wait={wait} />
       {wait.viewerMayResolve && turn && toolCallId !== null && (
-        <ResultForm
-          storageKey={`ostler.result.${wait.id}`}
-          state={submit}
-          onSubmit={async (outcome) => {
-            const results = [{ toolCallId, ...outcome }];
-            const done = await submit.run({ input: { turnId: turn.id, results } });
-            if (done) onResolved();
-            return done !== null;
-          }}
-        />
+        <Suspense>
+          <ResultForm
+            storageKey={`ostler.result.${wait.id}`}
+            state={submit}
+            onSubmit={async (outcome) => {
+              const results = [{ toolCallId, ...outcome }];
+              const done = await submit.run({ input: { turnId: turn.id, results } });
+              if (done) onResolved();
+              return done !== null;
+            }}
+          />
+        </Suspense>
       )}
     </>
   );

@@ -1,7 +1,7 @@
 import { ChevronRight } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import type { Attempt } from "@/api/useAction";
-import { readJson } from "@/calls/json";
+import { readJson } from "@/forms/json";
 import { Button } from "@/ui/Button";
 import { classes } from "@/ui/classes";
 import { Field } from "@/ui/Field";
@@ -18,7 +18,7 @@ interface ResultFormProps {
 }
 
 /** Brings the result of a call by hand. */
-export function ResultForm({ storageKey, state, onSubmit }: ResultFormProps) {
+export default function ResultForm({ storageKey, state, onSubmit }: ResultFormProps) {
   const [text, setText] = useStoredState(sessionStorage, storageKey, "");
   const [failed, setFailed] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
@@ -28,9 +28,9 @@ export function ResultForm({ storageKey, state, onSubmit }: ResultFormProps) {
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     const read = failed ? null : readJson(text);
-    setProblem(read && !read.ok ? read.problem : null);
-    if (read && !read.ok) return;
-    const outcome = read?.ok ? { result: read.value } : { error: text.trim() };
+    setProblem(read && "problem" in read ? read.problem : null);
+    if (read && "problem" in read) return;
+    const outcome = read ? { result: read.value } : { error: text.trim() };
     if (await onSubmit(outcome)) setText("");
   };
 

@@ -1,4 +1,4 @@
-import { sameJson } from "@/calls/json";
+import { sameJson } from "@/calls/sameJson";
 import type { DecideApprovalInput, WaitFieldsFragment } from "@/gql/graphql";
 
 type Decision = WaitFieldsFragment["decisions"][number];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readJson, sameJson } from "@/calls/json";
+import { sameJson } from "@/calls/sameJson";
 import type { WaitFieldsFragment } from "@/gql/graphql";
 import { tallyOf } from "./decisions";
 import { deadlineWords, whyNot } from "./words";
@@ -85,12 +85,6 @@ describe("tallyOf", () => {
 });
 
 describe("JSON", () => {
-  it("is read, or told what is wrong with it", () => {
-    expect(readJson('{"a": [1]}')).toEqual({ ok: true, value: { a: [1] } });
-    expect(readJson("{").ok).toBe(false);
-    expect(readJson(" ").ok).toBe(false);
-  });
-
   it("is the same in any order of fields, but not of elements", () => {
     expect(sameJson({ a: { x: 1, y: 2 }, b: 1 }, { b: 1, a: { y: 2, x: 1 } })).toBe(true);
     expect(sameJson([1, 2], [2, 1])).toBe(false);
