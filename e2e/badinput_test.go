@@ -278,6 +278,7 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"DecideApprovalInput.waitId", "wait", `mutation($id: ID!) { decideApproval(input: {waitId: $id, approve: true}) { wait { id } userErrors { code path } } }`},
 	{"SubmitToolResultsInput.turnId", "turn", `mutation($id: ID!) { submitToolResults(input: {turnId: $id, results: [{toolCallId: "call", result: 1}]}) { turn { id } userErrors { code path } } }`},
 	{"ForkSessionInput.sessionId", "sess", `mutation($id: ID!) { forkSession(input: {sessionId: $id}) { session { id } userErrors { code path } } }`},
+	{"RateTurnInput.turnId", "turn", `mutation($id: ID!) { rateTurn(input: {turnId: $id, rating: UP}) { turn { id } userErrors { code path } } }`},
 	{"RerunTurnInput.turnId", "turn", `mutation($id: ID!) { rerunTurn(input: {turnId: $id}) { turn { id } userErrors { code path } } }`},
 	{"RerunTurnInput.modelId", "model", `mutation($id: ID!, $turn: ID!) { rerunTurn(input: {turnId: $turn, modelId: $id}) { turn { id } userErrors { code path } } }`},
 	{"ForkSessionInput.throughTurnId", "turn", `mutation($id: ID!, $sess: ID!) { forkSession(input: {sessionId: $sess, throughTurnId: $id}) { session { id } userErrors { code path } } }`},

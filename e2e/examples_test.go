@@ -29,7 +29,7 @@ func TestExamplesOfTheGuides(t *testing.T) {
 	}
 	ids := map[string]string{
 		"UpdateAgent": me.ids["agent"], "AgentHistory": me.ids["agent"], "RestoreAgent": me.ids["agent"], "Turn": me.ids["turn"],
-		"Sent": me.ids["turn"], "Again": me.ids["turn"],
+		"Sent": me.ids["turn"], "Again": me.ids["turn"], "Rate": me.ids["turn"],
 	}
 	resting := func() error {
 		var out struct {

@@ -16,6 +16,7 @@ import (
 // personal are the fields that are about one's own sign-in: a key is refused, whatever it may do.
 var personal = []string{
 	"Query.signIns", "Mutation.changePassword", "Mutation.switchOrg", "Mutation.createOrg", "Mutation.revokeSignIn", "Mutation.updateViewer",
+	"Mutation.setWaitMail",
 }
 
 // unreached are types that the organization of the test has nothing of, and why. Nobody may read them either; but only that the way to

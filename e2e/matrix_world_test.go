@@ -151,6 +151,9 @@ func (tt *tenant) steer(t *testing.T, session, mark string) {
 	}
 	tt.do(t, submitResults, map[string]any{"turn": turn, "results": []any{map[string]any{"toolCallId": tt.waits(t, session)[0].ToolCallID, "result": mark}}}, nil)
 	s.untilKind(t, "SESSION_IDLED", idled+1)
+	tt.do(t, `mutation($turn: ID!, $comment: String) { rateTurn(input: {turnId: $turn, rating: DOWN, comment: $comment}) { userErrors { code message path } } }`,
+		map[string]any{"turn": turn, "comment": mark + " was no help"}, nil)
+	s.untilKind(t, "TURN_RATED", 1)
 }
 
 // values returns what an answer has at the end of a way, without nulls.

@@ -102,6 +102,7 @@ func TestWhoMayManageMembers(t *testing.T) {
 			{`mutation { removeMember(membershipId: "x") { userErrors { code } } }`, managers, `{"removeMember":{"userErrors":[{"code":"NOT_FOUND"}]}}`, "FORBIDDEN"},
 			{`mutation { updateOrg(input: {name: "Acme"}) { org { name } userErrors { code } } }`, owners,
 				`{"updateOrg":{"org":{"name":"Acme"},"userErrors":[]}}`, "FORBIDDEN"},
+			{`mutation { setWaitMail(enabled: false) { viewer { waitMail } userErrors { code } } }`, all, `{"setWaitMail":{"viewer":{"waitMail":null},"userErrors":[]}}`, "FORBIDDEN"},
 			{`mutation { updateViewer(name: "N") { user { name } userErrors { code } } }`, all, `{"updateViewer":{"user":{"name":"N"},"userErrors":[]}}`, "FORBIDDEN"},
 		} {
 			for role, c := range who {

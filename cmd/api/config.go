@@ -58,6 +58,7 @@ type config struct {
 	personOrgs, descendants    int
 	auditRetention             time.Duration
 	budgetCheck                time.Duration // 0 for never
+	waitMailAfter              time.Duration // 0 for never
 	lease, heartbeat, shutdown time.Duration
 	logLevel                   slog.Level
 	production                 bool
@@ -125,6 +126,7 @@ func generalSettings() []setting {
 		}},
 		{"OSTLER_SMTP_URL", "", "The mail server: smtp://user:password@host:port, or smtps://. Default: no mail is sent, and links are written to the log.", true, checked(func(c *config) *string { return &c.smtpURL }, mail.CheckURL)},
 		{"OSTLER_SMTP_FROM", "", "The sender's address of mail. Default: ostler at the host of OSTLER_PUBLIC_URL.", false, checked(func(c *config) *string { return &c.smtpFrom }, mail.CheckAddress)},
+		{"OSTLER_WAIT_MAIL_AFTER", "5m", "After how long people get mail about approvals, questions and paused sessions that wait for them, at least 1m; 0 is never. Needs OSTLER_SMTP_URL.", false, waitMailAfter},
 		{"OSTLER_ADMIN_EMAIL", "admin@localhost", "The first owner, made when there is no user.", false, text(func(c *config) *string { return &c.adminEmail })},
 		{"OSTLER_ADMIN_PASSWORD", "", "The first owner's password. Default: a random one, printed once.", true, text(func(c *config) *string { return &c.adminPassword })},
 		{"OSTLER_ROLE", roleAll, "all, api (serves requests only) or runner (runs turns only).", false, oneOf(func(c *config) *string { return &c.role }, roleAll, roleAPI, roleRunner)},

@@ -120,6 +120,15 @@ func durationOrOff(field func(c *config) *time.Duration) func(*config, string) e
 	}
 }
 
+// waitMailAfter leaves time for waits that are being committed, and for people who are there anyway.
+func waitMailAfter(c *config, v string) error {
+	err := durationOrOff(func(c *config) *time.Duration { return &c.waitMailAfter })(c, v)
+	if err == nil && c.waitMailAfter != 0 && c.waitMailAfter < time.Minute {
+		err = errors.New("want at least 1m, or 0")
+	}
+	return err
+}
+
 func metricsToken(c *config, v string) error {
 	if v != "" && (len(v) < minMetricsToken || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r >= 0x7f })) {
 		return fmt.Errorf("want at least %d characters, without spaces", minMetricsToken)

@@ -115,15 +115,21 @@ func openIdentity(ctx context.Context, cfg config, db *store.DB, clk clock.Clock
 	return id, err
 }
 
-// openPeople returns the service of organizations.
-func openPeople(cfg config, db *store.DB, clk clock.Clock, log *slog.Logger, id identity, cat *catalog.Service, most *limits.Limits, undo *closers) (*orgs.Service, error) {
-	resets := orgs.Resets{PublicURL: cfg.publicURL, Logger: log}
-	if cfg.smtpURL != "" {
-		var err error
-		if resets.Mail, err = mail.New(mail.Config{URL: cfg.smtpURL, From: cfg.smtpFrom}); err != nil {
-			return nil, fmt.Errorf("OSTLER_SMTP_URL: %w", err)
-		}
+// openMail returns who sends mail; nil for nobody.
+func openMail(cfg config) (*mail.Sender, error) {
+	if cfg.smtpURL == "" {
+		return nil, nil
 	}
+	sender, err := mail.New(mail.Config{URL: cfg.smtpURL, From: cfg.smtpFrom})
+	if err != nil {
+		return nil, fmt.Errorf("OSTLER_SMTP_URL: %w", err)
+	}
+	return sender, nil
+}
+
+// openPeople returns the service of organizations.
+func openPeople(cfg config, db *store.DB, clk clock.Clock, log *slog.Logger, id identity, cat *catalog.Service, most *limits.Limits, sender *mail.Sender, undo *closers) (*orgs.Service, error) {
+	resets := orgs.Resets{PublicURL: cfg.publicURL, Logger: log, Mail: sender}
 	issuer, err := openIssuer(cfg, clk, id.keeper)
 	if err != nil {
 		return nil, err
@@ -134,6 +140,7 @@ func openPeople(cfg config, db *store.DB, clk clock.Clock, log *slog.Logger, id 
 	people, err := orgs.New(orgs.Config{
 		DB: db, Clock: clk, Passwords: auth.NewPasswords(), Tokens: id.tokens, Secrets: id.keeper, Seeder: cat,
 		AdminEmail: cfg.adminEmail, AdminPassword: cfg.adminPassword, Limits: most, Creators: orgs.Creators(cfg.orgCreators), PersonOrgs: cfg.personOrgs, Descendants: cfg.descendants, Resets: resets, Issuer: issuer,
+		WaitMail: sender != nil && cfg.waitMailAfter > 0,
 	})
 	if err != nil {
 		return nil, err
@@ -186,6 +193,7 @@ type base struct {
 	most        *limits.Limits
 	registry    *tools.Registry
 	cat         *catalog.Service
+	mail        *mail.Sender // nil for none
 	people      *orgs.Service
 }
 
@@ -226,6 +234,9 @@ func openBase(ctx context.Context, cfg config, log *slog.Logger, undo *closers) 
 	if b.registry, b.cat, err = openCatalog(b.db, b.id.keeper, b.clk, cfg, b.most, b.providers, list); err != nil {
 		return b, err
 	}
-	b.people, err = openPeople(cfg, b.db, b.clk, log, b.id, b.cat, b.most, undo)
+	if b.mail, err = openMail(cfg); err != nil {
+		return b, err
+	}
+	b.people, err = openPeople(cfg, b.db, b.clk, log, b.id, b.cat, b.most, b.mail, undo)
 	return b, err
 }

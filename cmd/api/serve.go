@@ -18,6 +18,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/orgs"
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/waitmail"
 )
 
 // closers are undone in reverse.
@@ -93,6 +94,11 @@ func (n *node) background() []background.Service {
 	if n.cfg.budgetCheck > 0 {
 		list = append(list, books.NewSelfCheck(books.SelfCheckConfig{
 			Reconciler: books.NewReconciler(n.db, n.clk), Clock: n.clk, Logger: n.log, Meter: n.meter, Interval: n.cfg.budgetCheck,
+		}).Job())
+	}
+	if n.mail != nil && n.cfg.waitMailAfter > 0 {
+		list = append(list, waitmail.New(waitmail.Config{
+			DB: n.db, Clock: n.clk, Logger: n.log, Sessions: n.work, Catalog: n.cat, Mail: n.mail, PublicURL: n.cfg.publicURL, After: n.cfg.waitMailAfter,
 		}).Job())
 	}
 	return append(list,

@@ -40,6 +40,7 @@ type ResolverRoot interface {
 	Session() SessionResolver
 	Subscription() SubscriptionResolver
 	Turn() TurnResolver
+	TurnFeedback() TurnFeedbackResolver
 	UsageRow() UsageRowResolver
 	Viewer() ViewerResolver
 	Wait() WaitResolver
@@ -815,6 +816,7 @@ type ComplexityRoot struct {
 		ForkSession          func(childComplexity int, input model.ForkSessionInput) int
 		InviteMember         func(childComplexity int, input model.InviteMemberInput) int
 		MoveQueuedTurn       func(childComplexity int, turnID string, before *string) int
+		RateTurn             func(childComplexity int, input model.RateTurnInput) int
 		RefreshTokens        func(childComplexity int, refreshToken *string) int
 		RemoveMember         func(childComplexity int, membershipID string) int
 		ReplayDelivery       func(childComplexity int, id string) int
@@ -831,6 +833,7 @@ type ComplexityRoot struct {
 		RotateHookSecret     func(childComplexity int) int
 		SendMessage          func(childComplexity int, input model.SendMessageInput) int
 		SetMemberRole        func(childComplexity int, membershipID string, role model.Role) int
+		SetWaitMail          func(childComplexity int, enabled bool) int
 		SettlePayment        func(childComplexity int, id string, input model.SettlePaymentInput) int
 		SignIn               func(childComplexity int, input model.SignInInput) int
 		SignOut              func(childComplexity int) int
@@ -1559,6 +1562,7 @@ type ComplexityRoot struct {
 		CancelRequestedAt func(childComplexity int) int
 		EndedSequence     func(childComplexity int) int
 		Error             func(childComplexity int) int
+		Feedback          func(childComplexity int) int
 		FinalMessage      func(childComplexity int) int
 		FinishedAt        func(childComplexity int) int
 		FirstTokenAt      func(childComplexity int) int
@@ -1641,6 +1645,13 @@ type ComplexityRoot struct {
 		TurnID     func(childComplexity int) int
 	}
 
+	TurnFeedback struct {
+		Actor   func(childComplexity int) int
+		Comment func(childComplexity int) int
+		RatedAt func(childComplexity int) int
+		Rating  func(childComplexity int) int
+	}
+
 	TurnPayload struct {
 		Turn       func(childComplexity int) int
 		UserErrors func(childComplexity int) int
@@ -1652,6 +1663,19 @@ type ComplexityRoot struct {
 		ID         func(childComplexity int) int
 		Kind       func(childComplexity int) int
 		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+	}
+
+	TurnRated struct {
+		Comment    func(childComplexity int) int
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Rating     func(childComplexity int) int
 		Sequence   func(childComplexity int) int
 		SessionID  func(childComplexity int) int
 		TurnID     func(childComplexity int) int
@@ -1768,6 +1792,12 @@ type ComplexityRoot struct {
 		Permissions  func(childComplexity int) int
 		Role         func(childComplexity int) int
 		User         func(childComplexity int) int
+		WaitMail     func(childComplexity int) int
+	}
+
+	ViewerPayload struct {
+		UserErrors func(childComplexity int) int
+		Viewer     func(childComplexity int) int
 	}
 
 	Wait struct {
@@ -5188,6 +5218,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.MoveQueuedTurn(childComplexity, args["turnId"].(string), args["before"].(*string)), true
+	case "Mutation.rateTurn":
+		if e.ComplexityRoot.Mutation.RateTurn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_rateTurn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RateTurn(childComplexity, args["input"].(model.RateTurnInput)), true
 	case "Mutation.refreshTokens":
 		if e.ComplexityRoot.Mutation.RefreshTokens == nil {
 			break
@@ -5359,6 +5400,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SetMemberRole(childComplexity, args["membershipId"].(string), args["role"].(model.Role)), true
+	case "Mutation.setWaitMail":
+		if e.ComplexityRoot.Mutation.SetWaitMail == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setWaitMail_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetWaitMail(childComplexity, args["enabled"].(bool)), true
 	case "Mutation.settlePayment":
 		if e.ComplexityRoot.Mutation.SettlePayment == nil {
 			break
@@ -8820,6 +8872,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Turn.Error(childComplexity), true
+	case "Turn.feedback":
+		if e.ComplexityRoot.Turn.Feedback == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Turn.Feedback(childComplexity), true
 	case "Turn.finalMessage":
 		if e.ComplexityRoot.Turn.FinalMessage == nil {
 			break
@@ -9204,6 +9262,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TurnFailed.TurnID(childComplexity), true
 
+	case "TurnFeedback.actor":
+		if e.ComplexityRoot.TurnFeedback.Actor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnFeedback.Actor(childComplexity), true
+	case "TurnFeedback.comment":
+		if e.ComplexityRoot.TurnFeedback.Comment == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnFeedback.Comment(childComplexity), true
+	case "TurnFeedback.ratedAt":
+		if e.ComplexityRoot.TurnFeedback.RatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnFeedback.RatedAt(childComplexity), true
+	case "TurnFeedback.rating":
+		if e.ComplexityRoot.TurnFeedback.Rating == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnFeedback.Rating(childComplexity), true
+
 	case "TurnPayload.turn":
 		if e.ComplexityRoot.TurnPayload.Turn == nil {
 			break
@@ -9265,6 +9348,67 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TurnQueued.TurnID(childComplexity), true
+
+	case "TurnRated.comment":
+		if e.ComplexityRoot.TurnRated.Comment == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.Comment(childComplexity), true
+	case "TurnRated.cursor":
+		if e.ComplexityRoot.TurnRated.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.Cursor(childComplexity), true
+	case "TurnRated.data":
+		if e.ComplexityRoot.TurnRated.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.Data(childComplexity), true
+	case "TurnRated.id":
+		if e.ComplexityRoot.TurnRated.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.ID(childComplexity), true
+	case "TurnRated.kind":
+		if e.ComplexityRoot.TurnRated.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.Kind(childComplexity), true
+	case "TurnRated.occurredAt":
+		if e.ComplexityRoot.TurnRated.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.OccurredAt(childComplexity), true
+	case "TurnRated.rating":
+		if e.ComplexityRoot.TurnRated.Rating == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.Rating(childComplexity), true
+	case "TurnRated.sequence":
+		if e.ComplexityRoot.TurnRated.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.Sequence(childComplexity), true
+	case "TurnRated.sessionId":
+		if e.ComplexityRoot.TurnRated.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.SessionID(childComplexity), true
+	case "TurnRated.turnId":
+		if e.ComplexityRoot.TurnRated.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.TurnID(childComplexity), true
 
 	case "TurnResumed.cursor":
 		if e.ComplexityRoot.TurnResumed.Cursor == nil {
@@ -9739,6 +9883,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Viewer.User(childComplexity), true
+	case "Viewer.waitMail":
+		if e.ComplexityRoot.Viewer.WaitMail == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Viewer.WaitMail(childComplexity), true
+
+	case "ViewerPayload.userErrors":
+		if e.ComplexityRoot.ViewerPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ViewerPayload.UserErrors(childComplexity), true
+	case "ViewerPayload.viewer":
+		if e.ComplexityRoot.ViewerPayload.Viewer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ViewerPayload.Viewer(childComplexity), true
 
 	case "Wait.arguments":
 		if e.ComplexityRoot.Wait.Arguments == nil {
@@ -10129,6 +10292,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputInviteMemberInput,
 		ec.unmarshalInputModelPriceInput,
 		ec.unmarshalInputOrgLimitsInput,
+		ec.unmarshalInputRateTurnInput,
 		ec.unmarshalInputRerunTurnInput,
 		ec.unmarshalInputSendMessageInput,
 		ec.unmarshalInputSessionFilter,
@@ -10890,6 +11054,7 @@ enum EventKind {
   TURN_FAILED
   TURN_CANCELLED
   TURN_SEALED
+  TURN_RATED
   REASON_STARTED
   REASON_COMPLETED
   REASON_RECOVERED
@@ -11001,6 +11166,9 @@ type TurnCancelled implements Event { id: ID! kind: EventKind! sequence: Int cur
 "The server stopped a turn: at its iteration limit, or because it made no progress."
 type TurnSealed implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   stopReason: StopReason! error: TurnError! }
+"Somebody rated the answer of a turn, changed that, or took it back: then there is no rating. ` + "`" + `data` + "`" + ` says who."
+type TurnRated implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  rating: Rating comment: String }
 "A step of reasoning began."
 type ReasonStarted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   iteration: Int! }
@@ -11135,6 +11303,33 @@ extend type Query {
   failedTurns(first: Int = 20, after: Cursor, code: String, from: Time, to: Time): TurnConnection! @auth(requires: SESSIONS_READ)
 }
 `, BuiltIn: false},
+	{Name: "../schema/feedback.graphqls", Input: `# What people think of answers.
+
+"What somebody thinks of an answer: thumbs up or thumbs down."
+enum Rating { UP DOWN }
+"What one person or API key thinks of the answer of a turn."
+type TurnFeedback @auth(requires: SESSIONS_READ) {
+  rating: Rating!
+  comment: String
+  actor: Actor! @goField(forceResolver: true)
+  ratedAt: Time!
+}
+
+extend type Turn {
+  "What people and API keys think of its answer, the newest first (the first 100); each of them has one say."
+  feedback: [TurnFeedback!]! @goField(forceResolver: true)
+}
+
+extend type Mutation {
+  """
+  Rates the answer of a turn that has ended, in the name of the caller. It replaces what the caller has said of it before; without a rating it
+  takes that back.
+  """
+  rateTurn(input: RateTurnInput!): TurnPayload! @auth(requires: SESSIONS_WRITE)
+}
+"` + "`" + `comment` + "`" + ` goes with a rating, and is at most 2000 characters."
+input RateTurnInput { turnId: ID! rating: Rating comment: String }
+`, BuiltIn: false},
 	{Name: "../schema/identity.graphqls", Input: `"What a member may do in an organization, from most to least."
 enum Role { OWNER ADMIN MEMBER VIEWER }
 
@@ -11186,6 +11381,8 @@ type Viewer {
   orgs: [Org!]! @goField(forceResolver: true)
   "Whether the caller may create an organization: the server's operator must allow it, and the limit per person must not be reached."
   canCreateOrg: Boolean! @goField(forceResolver: true)
+  "Whether the caller gets mail about approvals, questions and paused sessions of this organization that have been waiting for them; null for an API key, and on a server that sends no such mail."
+  waitMail: Boolean @goField(forceResolver: true)
 }
 
 "Where the tokens of a sign-in go."
@@ -11336,6 +11533,8 @@ extend type Mutation {
   acceptInvitation(input: AcceptInvitationInput!): AuthPayload! @public
   "Changes the caller's own name, in all organizations."
   updateViewer(name: String!): UserPayload! @auth(requires: ORG_READ)
+  "Switches the mail about what waits for the caller in this organization on or off. See ` + "`" + `Viewer.waitMail` + "`" + `."
+  setWaitMail(enabled: Boolean!): ViewerPayload! @auth(requires: ORG_READ)
   "Changes the organization that the token is bound to."
   updateOrg(input: UpdateOrgInput!): OrgPayload! @auth(requires: ORG_MANAGE)
   "Invites a person by e-mail, for 7 days. The role can't be above the caller's own. An e-mail has at most one pending invitation."
@@ -11371,6 +11570,8 @@ type UserPayload { user: User userErrors: [UserError!]! }
 type InvitePayload { invitation: Invitation token: String userErrors: [UserError!]! }
 "The answer of mutations of a member."
 type MembershipPayload { membership: Membership userErrors: [UserError!]! }
+"The answer of mutations of the caller's own settings."
+type ViewerPayload { viewer: Viewer userErrors: [UserError!]! }
 `, BuiltIn: false},
 	{Name: "../schema/openid.graphqls", Input: `extend type ServerInfo {
   "The name of the OpenID Connect issuer, for \"Sign in with …\". Null when there is none."
@@ -11616,6 +11817,8 @@ input SessionFilter {
   search: String
   "Sessions whose latest finished turn failed or was sealed; false for all others."
   failed: Boolean
+  "Sessions with an answer that somebody has rated down; false for all others."
+  ratedDown: Boolean
 }
 
 "The work that answers one input."
@@ -13704,6 +13907,8 @@ func (ec *executionContext) childFields_Turn(ctx context.Context, field graphql.
 		return ec.fieldContext_Turn_firstTokenAt(ctx, field)
 	case "finishedAt":
 		return ec.fieldContext_Turn_finishedAt(ctx, field)
+	case "feedback":
+		return ec.fieldContext_Turn_feedback(ctx, field)
 	case "modelView":
 		return ec.fieldContext_Turn_modelView(ctx, field)
 	}
@@ -13744,6 +13949,20 @@ func (ec *executionContext) childFields_TurnError(ctx context.Context, field gra
 		return ec.fieldContext_TurnError_fields(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type TurnError", field.Name)
+}
+
+func (ec *executionContext) childFields_TurnFeedback(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "rating":
+		return ec.fieldContext_TurnFeedback_rating(ctx, field)
+	case "comment":
+		return ec.fieldContext_TurnFeedback_comment(ctx, field)
+	case "actor":
+		return ec.fieldContext_TurnFeedback_actor(ctx, field)
+	case "ratedAt":
+		return ec.fieldContext_TurnFeedback_ratedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TurnFeedback", field.Name)
 }
 
 func (ec *executionContext) childFields_TurnPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -13878,10 +14097,22 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_orgs(ctx, field)
 	case "canCreateOrg":
 		return ec.fieldContext_Viewer_canCreateOrg(ctx, field)
+	case "waitMail":
+		return ec.fieldContext_Viewer_waitMail(ctx, field)
 	case "apiKey":
 		return ec.fieldContext_Viewer_apiKey(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
+}
+
+func (ec *executionContext) childFields_ViewerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "viewer":
+		return ec.fieldContext_ViewerPayload_viewer(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_ViewerPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ViewerPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Wait(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -1056,6 +1056,13 @@ type QueueReordered struct {
 
 func (QueueReordered) IsEvent() {}
 
+// `comment` goes with a rating, and is at most 2000 characters.
+type RateTurnInput struct {
+	TurnID  string  `json:"turnId"`
+	Rating  *Rating `json:"rating,omitempty"`
+	Comment *string `json:"comment,omitempty"`
+}
+
 // A step of reasoning ended.
 type ReasonCompleted struct {
 	ID         string        `json:"id"`
@@ -1208,6 +1215,8 @@ type SessionFilter struct {
 	Search *string `json:"search,omitempty"`
 	// Sessions whose latest finished turn failed or was sealed; false for all others.
 	Failed *bool `json:"failed,omitempty"`
+	// Sessions with an answer that somebody has rated down; false for all others.
+	RatedDown *bool `json:"ratedDown,omitempty"`
 }
 
 // The session is idle: no turn is active or queued.
@@ -1690,6 +1699,22 @@ type TurnQueued struct {
 
 func (TurnQueued) IsEvent() {}
 
+// Somebody rated the answer of a turn, changed that, or took it back: then there is no rating. `data` says who.
+type TurnRated struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	Rating     *Rating       `json:"rating,omitempty"`
+	Comment    *string       `json:"comment,omitempty"`
+}
+
+func (TurnRated) IsEvent() {}
+
 // Something that the turn waited for was resolved; a runner continues it.
 type TurnResumed struct {
 	ID         string        `json:"id"`
@@ -1898,8 +1923,16 @@ type Viewer struct {
 	Orgs []*Org `json:"orgs"`
 	// Whether the caller may create an organization: the server's operator must allow it, and the limit per person must not be reached.
 	CanCreateOrg bool `json:"canCreateOrg"`
+	// Whether the caller gets mail about approvals, questions and paused sessions of this organization that have been waiting for them; null for an API key, and on a server that sends no such mail.
+	WaitMail *bool `json:"waitMail,omitempty"`
 	// The caller's API key; null for a person.
 	APIKey *APIKey `json:"apiKey,omitempty"`
+}
+
+// The answer of mutations of the caller's own settings.
+type ViewerPayload struct {
+	Viewer     *Viewer      `json:"viewer,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
 }
 
 type WaitPayload struct {
@@ -2492,6 +2525,7 @@ const (
 	EventKindTurnFailed          EventKind = "TURN_FAILED"
 	EventKindTurnCancelled       EventKind = "TURN_CANCELLED"
 	EventKindTurnSealed          EventKind = "TURN_SEALED"
+	EventKindTurnRated           EventKind = "TURN_RATED"
 	EventKindReasonStarted       EventKind = "REASON_STARTED"
 	EventKindReasonCompleted     EventKind = "REASON_COMPLETED"
 	EventKindReasonRecovered     EventKind = "REASON_RECOVERED"
@@ -2542,6 +2576,7 @@ var AllEventKind = []EventKind{
 	EventKindTurnFailed,
 	EventKindTurnCancelled,
 	EventKindTurnSealed,
+	EventKindTurnRated,
 	EventKindReasonStarted,
 	EventKindReasonCompleted,
 	EventKindReasonRecovered,
@@ -2574,7 +2609,7 @@ var AllEventKind = []EventKind{
 
 func (e EventKind) IsValid() bool {
 	switch e {
-	case EventKindMessageReceived, EventKindMessageEdited, EventKindSessionStarted, EventKindSessionActivated, EventKindSessionIdled, EventKindSessionWaiting, EventKindSessionPaused, EventKindSessionResumed, EventKindSessionTitleChanged, EventKindSessionModelChanged, EventKindTurnQueued, EventKindQueueReordered, EventKindTurnStarted, EventKindTurnWaiting, EventKindTurnResumed, EventKindTurnCompleted, EventKindTurnFailed, EventKindTurnCancelled, EventKindTurnSealed, EventKindReasonStarted, EventKindReasonCompleted, EventKindReasonRecovered, EventKindOutputStarted, EventKindOutputDelta, EventKindOutputCompleted, EventKindThinkingDelta, EventKindThinkingCompleted, EventKindGenerationRetrying, EventKindGenerationRecorded, EventKindActStarted, EventKindActCompleted, EventKindToolStarted, EventKindToolProgress, EventKindToolCompleted, EventKindToolCallsRequested, EventKindToolCallRepaired, EventKindApprovalRequested, EventKindApprovalDecided, EventKindTranscriptRepaired, EventKindHookRan, EventKindContextCompacted, EventKindFileWritten, EventKindBudgetWarned, EventKindBudgetPaused, EventKindBudgetExhausted, EventKindBudgetResumed, EventKindCaughtUp:
+	case EventKindMessageReceived, EventKindMessageEdited, EventKindSessionStarted, EventKindSessionActivated, EventKindSessionIdled, EventKindSessionWaiting, EventKindSessionPaused, EventKindSessionResumed, EventKindSessionTitleChanged, EventKindSessionModelChanged, EventKindTurnQueued, EventKindQueueReordered, EventKindTurnStarted, EventKindTurnWaiting, EventKindTurnResumed, EventKindTurnCompleted, EventKindTurnFailed, EventKindTurnCancelled, EventKindTurnSealed, EventKindTurnRated, EventKindReasonStarted, EventKindReasonCompleted, EventKindReasonRecovered, EventKindOutputStarted, EventKindOutputDelta, EventKindOutputCompleted, EventKindThinkingDelta, EventKindThinkingCompleted, EventKindGenerationRetrying, EventKindGenerationRecorded, EventKindActStarted, EventKindActCompleted, EventKindToolStarted, EventKindToolProgress, EventKindToolCompleted, EventKindToolCallsRequested, EventKindToolCallRepaired, EventKindApprovalRequested, EventKindApprovalDecided, EventKindTranscriptRepaired, EventKindHookRan, EventKindContextCompacted, EventKindFileWritten, EventKindBudgetWarned, EventKindBudgetPaused, EventKindBudgetExhausted, EventKindBudgetResumed, EventKindCaughtUp:
 		return true
 	}
 	return false
@@ -3118,6 +3153,62 @@ func (e *ProviderKind) UnmarshalJSON(b []byte) error {
 }
 
 func (e ProviderKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What somebody thinks of an answer: thumbs up or thumbs down.
+type Rating string
+
+const (
+	RatingUp   Rating = "UP"
+	RatingDown Rating = "DOWN"
+)
+
+var AllRating = []Rating{
+	RatingUp,
+	RatingDown,
+}
+
+func (e Rating) IsValid() bool {
+	switch e {
+	case RatingUp, RatingDown:
+		return true
+	}
+	return false
+}
+
+func (e Rating) String() string {
+	return string(e)
+}
+
+func (e *Rating) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = Rating(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid Rating", str)
+	}
+	return nil
+}
+
+func (e Rating) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *Rating) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e Rating) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

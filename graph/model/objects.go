@@ -165,6 +165,16 @@ type ApprovalDecision struct {
 	ActorID   *models.ActorID
 }
 
+// TurnFeedback is what one person or API key thinks of the answer of a turn.
+type TurnFeedback struct {
+	Rating  Rating
+	Comment *string
+	RatedAt models.Millis
+
+	ActorKind models.ActorKind
+	ActorID   *models.ActorID
+}
+
 // Message is a message of a session.
 type Message struct {
 	ID        string

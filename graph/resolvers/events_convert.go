@@ -138,6 +138,13 @@ func converterOf(from, to reflect.Type, nullable bool) (convertFunc, error) {
 		return func(to, from reflect.Value, _ *models.Event) { to.SetString(from.String()) }, nil
 	case from.Kind() == reflect.String && to == reflect.TypeFor[*string]():
 		return func(to, from reflect.Value, _ *models.Event) { setText(to, from.String()) }, nil
+	case from.Kind() == reflect.String && to.Kind() == reflect.Pointer && to.Elem().Kind() == reflect.String:
+		return func(to, from reflect.Value, _ *models.Event) {
+			if from.Len() > 0 {
+				to.Set(reflect.New(to.Type().Elem()))
+				to.Elem().SetString(from.String())
+			}
+		}, nil
 	case isID(from) && to == reflect.TypeFor[string]():
 		text := idConverter(from)
 		return func(to, from reflect.Value, _ *models.Event) { to.SetString(text(from)) }, nil

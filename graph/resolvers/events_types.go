@@ -35,6 +35,7 @@ var eventTypes = []eventType{
 	eventTypeOf[events.TurnFailed, model.TurnFailed](),
 	eventTypeOf[events.TurnCancelled, model.TurnCancelled](),
 	eventTypeOf[events.TurnSealed, model.TurnSealed](),
+	eventTypeOf[events.TurnRated, model.TurnRated](),
 	eventTypeOf[events.ReasonStarted, model.ReasonStarted](),
 	eventTypeOf[events.ReasonCompleted, model.ReasonCompleted](),
 	eventTypeOf[events.ReasonRecovered, model.ReasonRecovered](),

@@ -128,6 +128,11 @@ func (r *viewerResolver) CanCreateOrg(ctx context.Context, obj *model.Viewer) (b
 	return r.Resolver.Orgs.CanCreateOrg(ctx, auth.FromContext(ctx))
 }
 
+// WaitMail is the resolver for the waitMail field.
+func (r *viewerResolver) WaitMail(ctx context.Context, obj *model.Viewer) (*bool, error) {
+	return r.Resolver.Orgs.WaitMail(ctx, auth.FromContext(ctx))
+}
+
 // Org returns generated.OrgResolver implementation.
 func (r *Resolver) Org() generated.OrgResolver { return &orgResolver{r} }
 

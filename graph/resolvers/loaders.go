@@ -133,6 +133,7 @@ type loaders struct {
 	// waits are the open ones of turns.
 	waits     *loader[models.TurnID, []models.Wait]
 	decisions *loader[models.WaitID, []models.ApprovalDecision]
+	feedback  *loader[models.TurnID, []models.Feedback]
 	// toolsets are those of sessions, by their hashes.
 	toolsets *loader[string, []models.ClientTool]
 
@@ -188,6 +189,7 @@ func (r *Resolver) newLoaders() *loaders {
 		keys:      newLoader(batch(r.Orgs.APIKeysByID, func(k *models.APIKey) models.APIKeyID { return k.ID })),
 		waits:     newLoader(ofPrincipal(r.Sessions.WaitsOfTurns)),
 		decisions: newLoader(ofPrincipal(r.Sessions.Decisions)),
+		feedback:  newLoader(ofPrincipal(r.Sessions.FeedbackOf)),
 		toolsets:  newLoader(ofPrincipal(r.Sessions.ClientToolsets)),
 
 		queued: newLoader(ofPrincipal(r.Sessions.QueuedTurnsOf)),
@@ -228,6 +230,11 @@ func (r *Resolver) newLoaders() *loaders {
 			l.expectActor(list[i].ActorKind, list[i].ActorID.Ptr())
 		}
 	}
+	l.feedback.then = func(list []models.Feedback) {
+		for i := range list {
+			l.expectActor(list[i].ActorKind, list[i].ActorID.Ptr())
+		}
+	}
 	return l
 }
 
@@ -262,6 +269,7 @@ func (l *loaders) forgetAll() {
 	l.keys.forget()
 	l.waits.forget()
 	l.decisions.forget()
+	l.feedback.forget()
 	l.toolsets.forget()
 	l.queued.forget()
 	l.todos.forget()

@@ -36,6 +36,13 @@ func (r *mutationResolver) UpdateViewer(ctx context.Context, name string) (*mode
 	return r.userPayload(ctx, user, err)
 }
 
+// SetWaitMail is the resolver for the setWaitMail field.
+func (r *mutationResolver) SetWaitMail(ctx context.Context, enabled bool) (*model.ViewerPayload, error) {
+	p := auth.FromContext(ctx)
+	err := r.Orgs.SetWaitMail(ctx, p, enabled)
+	return r.viewerPayload(ctx, p, err)
+}
+
 // UpdateOrg is the resolver for the updateOrg field.
 func (r *mutationResolver) UpdateOrg(ctx context.Context, input model.UpdateOrgInput) (*model.OrgPayload, error) {
 	change, err := decodeOrgChange(input)

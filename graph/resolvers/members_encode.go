@@ -64,6 +64,17 @@ func (r *Resolver) userPayload(ctx context.Context, user models.User, err error)
 	})
 }
 
+func (r *Resolver) viewerPayload(ctx context.Context, p *auth.Principal, err error) (*model.ViewerPayload, error) {
+	var v orgs.ViewerData
+	if err == nil {
+		v, err = r.Orgs.Viewer(ctx, p)
+	}
+	out := &model.ViewerPayload{}
+	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {
+		out.Viewer = encodeViewer(p, v)
+	})
+}
+
 func (r *Resolver) membershipPayload(ctx context.Context, m *models.Membership, err error) (*model.MembershipPayload, error) {
 	out := &model.MembershipPayload{}
 	return answered(out, &out.UserErrors, r.changed(ctx, err), func() {

@@ -25,7 +25,7 @@ func decodeFilter(in *model.SessionFilter) sessions.Filter {
 		f.HarnessID = &id
 	}
 	f.Status = distinct[models.SessionStatus](in.Status)
-	f.Tag, f.CustomerKey, f.CreatedAfter, f.Search, f.Failed = in.Tag, in.CustomerKey, in.CreatedAfter, in.Search, in.Failed
+	f.Tag, f.CustomerKey, f.CreatedAfter, f.Search, f.Failed, f.RatedDown = in.Tag, in.CustomerKey, in.CreatedAfter, in.Search, in.Failed, in.RatedDown
 	return f
 }
 

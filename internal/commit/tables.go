@@ -100,6 +100,7 @@ var (
 	updateWait     = describe[models.Wait](shape{op: update, table: "waits", once: true, last: true, into: insertWait.shape}, "org_id id", "state request deadline resolution approvals resolved_at")
 	closeWaits     = describe[models.Wait](shape{op: update, table: "waits", where: "t.state = 'OPEN'"}, "org_id turn_id", "state resolution resolved_at")
 	insertDecision = describe[models.ApprovalDecision](shape{table: "approval_decisions"}, "org_id wait_id actor_id", "")
+	putFeedback    = describe[models.Feedback](shape{table: "turn_feedback", conflict: "UPDATE", last: true}, "org_id turn_id actor_id", "")
 	insertJob      = describe[models.HookJob](shape{table: "hook_jobs"}, "org_id id", "")
 	dropJob        = describe[models.HookJob](shape{op: remove, table: "hook_jobs"}, "org_id id", "")
 
@@ -151,7 +152,7 @@ var inOrder = []*shape{
 	insertToolset.shape, insertBlob.shape, insertSession.shape, updateSession.shape, detailSession.shape, dropTags.shape, insertTag.shape,
 	dropWords.shape, insertWord.shape, updateTurn.shape, insertTurn.shape, insertMessage.shape, editMessage.shape, rewriteMessage.shape,
 	returnInbox.shape, consumeInbox.shape, moveInbox.shape, insertEffect.shape, putEffect.shape, amendEffect.shape, updateEffect.shape,
-	dropCheckpoint.shape, insertWait.shape, updateWait.shape, closeWaits.shape, insertDecision.shape, insertJob.shape, dropJob.shape,
+	dropCheckpoint.shape, insertWait.shape, updateWait.shape, closeWaits.shape, insertDecision.shape, putFeedback.shape, insertJob.shape, dropJob.shape,
 	copyLineage.shape, copyFiles.shape, copyTodos.shape, putFile.shape, deleteFile.shape, putTodos.shape, insertFact.shape, addUsage.shape,
 	addSessionUsage.shape, insertPosting.shape, updateBudget.shape, putSlot.shape, updatePayment.shape, addPaymentDay.shape, dropKey.shape, insertKey.shape,
 	insertEvent.shape, beginChain.shape, insertEntry.shape, moveChain.shape,

@@ -206,6 +206,12 @@ func (tx *Tx) SaveTodos(items []models.Todo) {
 	putTodos.put(tx.w, models.SessionTodos{OrgID: tx.org, SessionID: tx.sessionID, Items: items, UpdatedAt: tx.Now})
 }
 
+// Rate replaces what somebody thinks of a turn of the session.
+func (tx *Tx) Rate(f models.Feedback) {
+	f.OrgID, f.SessionID, f.RatedAt = tx.org, tx.sessionID, tx.Now
+	putFeedback.put(tx.w, f)
+}
+
 // Remember stores the answer to the request under its idempotency key, which must be new, or past its time.
 func (tx *Tx) Remember(k IdempotencyKey, inputHash []byte, result any, until models.Millis) {
 	if tx.Known != nil && tx.Known.ExpiresAt <= tx.Now {

@@ -44,6 +44,10 @@ func (c *checker) rules(p Payload) {
 		c.endTurn()
 	case TurnCompleted, TurnFailed, TurnSealed:
 		c.endTurn()
+	case TurnRated:
+		if c.event.TurnID == nil || !c.done[thing{ThingTurn, c.event.TurnID.String()}] {
+			c.failf("its turn %v has not ended", c.event.TurnID)
+		}
 	case TurnWaiting:
 		c.inTurn()
 		// Calls wait within an act, and a step for its budget between two of them.

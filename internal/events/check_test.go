@@ -27,6 +27,7 @@ func goodLog() []models.Event {
 		events.FileWritten{}, events.ToolCompleted{ToolCallID: "a"}, events.ActCompleted{Iteration: 1},
 		events.ReasonStarted{Iteration: 2}, events.OutputStarted{MessageID: done}, events.OutputCompleted{Message: events.Message{ID: done}},
 		events.ReasonCompleted{Iteration: 2}, events.TurnCompleted{})
+	m.commit(one, events.TurnRated{Rating: models.RatingUp})
 	m.commit(two, events.TurnStarted{InputMessageID: more}, events.TurnFailed{}, events.SessionIdled{})
 	return m.log
 }
@@ -72,7 +73,7 @@ func TestAGoodLogPasses(t *testing.T) {
 // Rules: L5, E2, J13.
 func TestWithoutAnyOneEventALogFails(t *testing.T) {
 	free := []models.EventKind{models.EventFileWritten, models.EventReasonRecovered, models.EventGenerationRecorded,
-		models.EventThinkingCompleted, models.EventTurnQueued}
+		models.EventThinkingCompleted, models.EventTurnQueued, models.EventTurnRated}
 	log := goodLog()
 	for i, e := range log {
 		if slices.Contains(free, e.Kind) {
@@ -113,6 +114,10 @@ func TestFaultsOfALog(t *testing.T) {
 			i := at(t, l, models.EventTurnCompleted, 0)
 			l[i-1], l[i] = l[i], l[i-1]
 			return renumber(l)
+		}},
+		{"a rating before the answer", "has not ended", func(l []models.Event) []models.Event {
+			i := at(t, l, models.EventTurnRated, 0)
+			return renumber(slices.Concat(l[:i-1], l[i:i+1], l[i-1:i], l[i+1:]))
 		}},
 		{"a tool outside of an act", "no act is open", func(l []models.Event) []models.Event {
 			i := at(t, l, models.EventActStarted, 0)

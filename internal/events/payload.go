@@ -126,6 +126,13 @@ type (
 		StopReason models.StopReason `json:"stopReason"`
 		Error      models.Failure    `json:"error"`
 	}
+	// TurnRated names who thinks so of the turn; the rating is empty when they have taken it back.
+	TurnRated struct {
+		Rating  models.Rating    `json:"rating,omitempty"`
+		Comment string           `json:"comment,omitempty"`
+		ByKind  models.ActorKind `json:"byKind"`
+		ByID    models.ActorRef  `json:"byId"`
+	}
 	ReasonStarted struct {
 		Iteration int `json:"iteration"`
 	}
@@ -332,6 +339,7 @@ func (QueueReordered) Kind() models.EventKind      { return models.EventQueueReo
 func (TurnWaiting) Kind() models.EventKind         { return models.EventTurnWaiting }
 func (TurnResumed) Kind() models.EventKind         { return models.EventTurnResumed }
 func (TurnCancelled) Kind() models.EventKind       { return models.EventTurnCancelled }
+func (TurnRated) Kind() models.EventKind           { return models.EventTurnRated }
 func (ToolCallsRequested) Kind() models.EventKind  { return models.EventToolCallsRequested }
 func (ToolCallRepaired) Kind() models.EventKind    { return models.EventToolCallRepaired }
 func (ApprovalRequested) Kind() models.EventKind   { return models.EventApprovalRequested }

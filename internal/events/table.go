@@ -54,6 +54,7 @@ func Table() []Row {
 		{Payload: TurnFailed{}, Durable: true, Closes: ThingTurn, OrgFeed: true, Meaning: "A turn ended with an error."},
 		{Payload: TurnCancelled{}, Durable: true, Closes: ThingTurn, OrgFeed: true, Meaning: "A turn was cancelled while it was queued, waited or ran. One that was queued never began."},
 		{Payload: TurnSealed{}, Durable: true, Closes: ThingTurn, OrgFeed: true, Meaning: "The server stopped a turn: at its iteration limit, or because it made no progress."},
+		{Payload: TurnRated{}, Durable: true, OrgFeed: true, Meaning: "Somebody rated the answer of a turn, changed the rating or the comment, or took it back: then there is no rating."},
 		{Payload: ReasonStarted{}, Durable: true, Opens: ThingReason, Meaning: "A step of reasoning began."},
 		{Payload: ReasonCompleted{}, Durable: true, Closes: ThingReason, Meaning: "A step of reasoning ended."},
 		{Payload: ReasonRecovered{}, Durable: true, Meaning: "A runner took over the step from one that had died. RESTART calls the model again under the same message id; FINALIZE keeps what it had said."},

@@ -187,6 +187,7 @@ const (
 	EventApprovalRequested   EventKind = "APPROVAL_REQUESTED"
 	EventApprovalDecided     EventKind = "APPROVAL_DECIDED"
 	EventTranscriptRepaired  EventKind = "TRANSCRIPT_REPAIRED"
+	EventTurnRated           EventKind = "TURN_RATED"
 	EventHookRan             EventKind = "HOOK_RAN"
 	EventContextCompacted    EventKind = "CONTEXT_COMPACTED"
 	EventFileWritten         EventKind = "FILE_WRITTEN"

@@ -149,7 +149,7 @@ func TestSearchesUseIndexes(t *testing.T) {
 			return // tables are too small for PostgreSQL's planner to want an index
 		}
 		for name, f := range map[string]Filter{
-			"search": {Search: ptr("refund order")}, "failed": {Failed: ptr(true)}, "both, with a tag": {Search: ptr("refund"), Failed: ptr(true), Tag: ptr("a")},
+			"search": {Search: ptr("refund order")}, "failed": {Failed: ptr(true)}, "rated down": {RatedDown: ptr(true)}, "both, with a tag": {Search: ptr("refund"), Failed: ptr(true), Tag: ptr("a")},
 		} {
 			for _, step := range e.planOf(f) {
 				// What a word of messages finds is a list of bounded length by then.

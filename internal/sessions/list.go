@@ -46,6 +46,8 @@ type Filter struct {
 	Search *string
 	// Failed limits the list to sessions whose latest ended turn failed or was sealed, or to all others; nil for both.
 	Failed *bool
+	// RatedDown limits the list to sessions with an answer that somebody has rated down, or to all others; nil for both.
+	RatedDown *bool
 }
 
 // List returns up to limit sessions, newest first, that come after the one with the given id.
@@ -86,7 +88,7 @@ func count(q *gorm.DB) (int, error) {
 const failedSessions = `SELECT f.session_id FROM turns f WHERE f.org_id = ? AND f.status IN ('FAILED', 'SEALED') AND NOT EXISTS (
 	SELECT 1 FROM turns n WHERE n.org_id = f.org_id AND n.session_id = f.session_id AND n.ended_sequence > f.ended_sequence AND n.started_at IS NOT NULL)`
 
-// filtered returns the sessions that a filter leaves, and the column by which to order them. A list by tag or of failures is read in the
+// filtered returns the sessions that a filter leaves, and the column by which to order them. A list by tag, of failures or of bad answers is read in the
 // order of that index, so that a page costs a page however many sessions there are.
 func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) (*gorm.DB, string, error) {
 	q, order := s.of(ctx, org), "sessions.id"
@@ -111,12 +113,17 @@ func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) (*go
 	if f.Tag != nil {
 		from("SELECT session_id FROM session_tags WHERE org_id = ? AND tag = ?", org, *f.Tag)
 	}
-	if f.Failed != nil && *f.Failed {
-		from(failedSessions, org)
+	marked := func(yes *bool, found string) {
+		switch {
+		case yes == nil:
+		case *yes:
+			from(found, org)
+		default:
+			q = q.Where("sessions.id NOT IN ("+found+")", org)
+		}
 	}
-	if f.Failed != nil && !*f.Failed {
-		q = q.Where("sessions.id NOT IN ("+failedSessions+")", org)
-	}
+	marked(f.Failed, failedSessions)
+	marked(f.RatedDown, ratedDown)
 	if f.CustomerKey != nil {
 		q = q.Where("customer_key = ?", *f.CustomerKey)
 	}

@@ -24,6 +24,7 @@ var mayCross = map[string]string{
 	"internal/sessions/due.go":         "finds overdue waits, and organizations with messages to index",
 	"internal/budget/waiting/due.go":   "finds organizations with turns that wait for budgets",
 	"internal/budget/books/changed.go": "finds budgets to check",
+	"internal/waitmail/read.go":        "finds what waits for people of all organizations, and their addresses",
 	"internal/webhooks/due.go":         "finds webhooks that are behind or due, and deletes old deliveries",
 	"internal/orgs/":                   "people belong to no organization, and signing in comes before one is known",
 	"internal/auth/keys.go":            "the keys of tokens belong to no organization",

@@ -25,7 +25,7 @@ const (
 var engineTables = []string{ //nolint:gochecknoglobals // a constant
 	"orgs", "memberships", "invitations", "api_keys", "sign_ins",
 	"sessions", "session_files", "session_lineage", "session_tags", "session_words", "session_todos", "turns", "messages", "events", "effects",
-	"waits", "approval_decisions", "checkpoints", "blobs", "idempotency_keys", "client_toolsets", "hook_jobs", "org_feeds", "word_feeds", "org_loads", "org_storage", "org_rates", "org_leases",
+	"waits", "approval_decisions", "turn_feedback", "wait_mails", "checkpoints", "blobs", "idempotency_keys", "client_toolsets", "hook_jobs", "org_feeds", "word_feeds", "org_loads", "org_storage", "org_rates", "org_leases",
 	"audit_entries", "audit_heads", "audit_anchors",
 	"providers", "models", "model_prices", "harnesses", "harness_revisions", // what organizations begin with, and new versions refresh
 	"org_secrets",

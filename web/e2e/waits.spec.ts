@@ -67,7 +67,8 @@ test("arguments are edited before a call is approved", async ({ page }) => {
   const card = waitCard(page, "APPROVAL");
   await card.getByRole("button", { name: "Edit arguments" }).click();
   const approve = card.getByRole("button", { name: "Approve with these arguments" });
-  await card.getByRole("button", { name: "JSON", exact: true }).click();
+  const as = card.getByRole("group", { name: "Arguments as" });
+  await as.getByRole("button", { name: "JSON", exact: true }).click();
   const field = card.getByLabel("Arguments as JSON");
   await field.fill("{");
   await expect(card).toContainText("Line 1: a closing } is expected.");
@@ -76,7 +77,7 @@ test("arguments are edited before a call is approved", async ({ page }) => {
   await approve.click();
   await expect(field).toHaveAttribute("aria-invalid", "true");
   await field.fill(JSON.stringify({ path: "/workspace/notes.txt", content: "hello" }));
-  await card.getByRole("button", { name: "Form", exact: true }).click();
+  await as.getByRole("button", { name: "Form", exact: true }).click();
   await card.getByLabel("content", { exact: true }).fill("good bye");
   await approve.click();
   await expect(card).toBeHidden();

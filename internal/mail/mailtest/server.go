@@ -93,6 +93,9 @@ func (s *Server) Next(t testing.TB) Mail {
 	}
 }
 
+// Waiting is how many mails have come that nobody has asked for.
+func (s *Server) Waiting() int { return len(s.mails) }
+
 // None checks that no mail is there.
 func (s *Server) None(t testing.TB) {
 	t.Helper()

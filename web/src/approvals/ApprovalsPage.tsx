@@ -14,6 +14,7 @@ import { Toggles } from "@/ui/Toggles";
 import { WaitList } from "@/waits/WaitList";
 import { KIND_LABELS } from "@/waits/words";
 import { History } from "./History";
+import { NotifyToggle } from "./NotifyToggle";
 import { INBOX_KINDS } from "./search";
 import { useWaitKeys } from "./useWaitKeys";
 
@@ -26,7 +27,9 @@ export function ApprovalsPage() {
   const { history } = useSearch({ from: "/app/approvals" });
   return (
     <>
-      <PageHeader title="Approvals" />
+      <PageHeader title="Approvals">
+        <NotifyToggle />
+      </PageHeader>
       <Filters />
       <div className="min-h-0 flex-1 overflow-y-auto">{history ? <History /> : <OpenWaits />}</div>
     </>

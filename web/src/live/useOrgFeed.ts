@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { stayConnected } from "@/api/connection";
 import { type StreamEnd, streamEnd } from "@/api/follow";
 import { subscribeOverSocket } from "@/api/socket";
@@ -11,13 +11,20 @@ const BEGUN_AFTER_MS = 500;
 
 /**
  * Follows the organization for as long as the calling component is mounted. `kinds`, which must stay the same, leaves
- * out all others.
+ * out all others. `heard` gets each event as it comes.
  */
-export function useOrgFeed(kinds: EventKind[] | null = null): {
+export function useOrgFeed(
+  kinds: EventKind[] | null = null,
+  heard?: (event: OrgEvent) => void,
+): {
   feed: OrgFeed;
   snapshot: OrgFeedSnapshot;
 } {
   const feed = useMemo(() => new OrgFeed(), []);
+  const listener = useRef(heard);
+  useEffect(() => {
+    listener.current = heard;
+  }, [heard]);
 
   useEffect(() => {
     const controller = new AbortController();
@@ -49,7 +56,10 @@ export function useOrgFeed(kinds: EventKind[] | null = null): {
       resumeAfter: () => feed.resumeAfter(),
       // This stream's positions are opaque, and the sequences in it are those of many sessions.
       sequenceOf: () => null,
-      onEvent: (event) => feed.push(event),
+      onEvent: (event) => {
+        feed.push(event);
+        listener.current?.(event);
+      },
       connection: () => feed.getSnapshot().connection,
       setConnection: (connection) => feed.setConnection(connection),
       signal: controller.signal,

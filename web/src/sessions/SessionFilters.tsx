@@ -28,12 +28,12 @@ const PERIODS = [
 /** Which sessions are listed; the address holds it. */
 export function SessionFilters() {
   const search = useSearch({ from: "/app/sessions" });
-  const { agent, harness, tag, customer, days } = search;
+  const { agent, harness, tag, customer, days, rated } = search;
   const navigate = useNavigate({ from: "/sessions" });
   const change = (next: Change<SessionListSearch>) =>
     void navigate({ search: (old) => changed(old, next), replace: true });
   const [{ data }] = useQuery({ query: SessionFormOptionsDocument, variables: { search: null } });
-  const narrowed = harness !== undefined || tag !== undefined || customer !== undefined;
+  const narrowed = [harness, tag, customer, rated].some((each) => each !== undefined);
   return (
     <search className="space-y-2 border-b border-line px-4 py-2 sm:px-6">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
@@ -86,6 +86,14 @@ export function SessionFilters() {
             value={days === undefined ? undefined : String(days)}
             options={PERIODS.map(([count, label]) => [String(count), label])}
             onChange={(count) => change({ days: count === undefined ? undefined : Number(count) })}
+          />
+          <Filter
+            className="w-full sm:w-44"
+            label="Feedback"
+            none="Any feedback"
+            value={rated}
+            options={[["down", "Rated down"]]}
+            onChange={(next) => change({ rated: next })}
           />
           <LateInput
             aria-label="Tag"

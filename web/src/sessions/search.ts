@@ -15,6 +15,8 @@ export const sessionListSearch = searchOf({
   status: oneOf(SESSION_STATUSES),
   /** Only sessions whose latest turn failed or was stopped. */
   failed: flag,
+  /** Only sessions with an answer that somebody has rated down. */
+  rated: oneOf(["down"] as const),
   agent: trimmed,
   harness: trimmed,
   tag: trimmed,
@@ -32,11 +34,12 @@ const DAY_MS = 86_400_000;
 
 /** The filter of the API for an address; null for all sessions. `now` is when the list was opened. */
 export function sessionFilter(search: SessionListSearch, now: number): SessionFilter | null {
-  const { q, status, failed, agent, harness, tag, customer, days } = search;
+  const { q, status, failed, rated, agent, harness, tag, customer, days } = search;
   const filter: SessionFilter = {
     ...(q && { search: q }),
     ...(status && { status: [status] }),
     ...(failed && { failed }),
+    ...(rated && { ratedDown: true }),
     ...(agent && { agentId: agent }),
     ...(harness && { harnessId: harness }),
     ...(tag && { tag }),

@@ -1,14 +1,20 @@
 import { useEffect } from "react";
 import { useFresh, useReloadOn } from "@/api/useFresh";
-import { WaitCountDocument } from "@/gql/graphql";
+import { type EventKind, WaitCountDocument } from "@/gql/graphql";
 import { useOrgFeed } from "@/live/useOrgFeed";
+import { useNotifications } from "@/live/useNotifications";
 import { WAIT_KINDS } from "@/live/waitKinds";
 import { useOutboxRetry } from "@/session/chat/outboxes";
 import type { Waits } from "./waits";
 
-/** Follows what waits in the organization, sends what waits in outboxes, and shows nothing. It is loaded after the first page. */
+const KINDS: EventKind[] = [...WAIT_KINDS, "SESSION_PAUSED"];
+
+/**
+ * Follows what waits in the organization, tells of it beside the page, sends what waits in outboxes, and shows nothing. It is
+ * loaded after the first page.
+ */
 export default function WaitWatch({ onChange }: { onChange: (waits: Waits) => void }) {
-  const { snapshot } = useOrgFeed(WAIT_KINDS);
+  const { snapshot } = useOrgFeed(KINDS, useNotifications());
   const version = snapshot.org.waitsVersion + snapshot.beginnings;
   const { data, reload } = useFresh(WaitCountDocument, {});
   const count = data?.waits.totalCount ?? null;

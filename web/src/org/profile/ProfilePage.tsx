@@ -1,12 +1,14 @@
 import { useState } from "react";
 import { fieldErrors } from "@/api/errors";
 import { useAction } from "@/api/useAction";
+import { useFresh } from "@/api/useFresh";
 import { ChangePasswordDialog } from "@/auth/ChangePasswordDialog";
 import { ROLE_LABELS } from "@/auth/roles";
-import { UpdateViewerDocument } from "@/gql/graphql";
+import { SetWaitMailDocument, UpdateViewerDocument, WaitMailDocument } from "@/gql/graphql";
 import { useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { TextField } from "@/ui/Field";
+import { Problems } from "@/ui/Problems";
 import { SaveForm } from "@/ui/SaveForm";
 import { OrgPage } from "../OrgPage";
 import { SignInList } from "./SignInList";
@@ -28,6 +30,7 @@ export function ProfilePage() {
             <span className="min-w-0 text-ink-2">Changing it signs you out everywhere else.</span>
             <Button onClick={() => setChangingPassword(true)}>Change password…</Button>
           </div>
+          <WaitMail />
           {role && (
             <p className="text-xs text-ink-3">
               Your role in {org.name}: {ROLE_LABELS[role].toLowerCase()}.
@@ -45,6 +48,35 @@ export function ProfilePage() {
         />
       )}
     </OrgPage>
+  );
+}
+
+/** Whether this organization's waits are mailed. On a server that sends no such mail there is nothing to switch. */
+function WaitMail() {
+  const { data, reload } = useFresh(WaitMailDocument, {});
+  const set = useAction(SetWaitMailDocument);
+  const on = data?.viewer.waitMail ?? null;
+  if (on === null) return null;
+  return (
+    <div className="card space-y-2 p-4 text-sm">
+      <label className="flex items-start gap-3">
+        <input
+          type="checkbox"
+          className="mt-0.75 size-3.5 accent-accent"
+          checked={on}
+          disabled={set.busy}
+          onChange={(event) => void set.run({ enabled: event.target.checked }).then(reload)}
+        />
+        <span className="min-w-0">
+          <span className="block font-medium">Mail me what waits for me</span>
+          <span className="block text-xs text-ink-3">
+            Approvals, questions and paused sessions of this organization that nobody has seen to for
+            some minutes.
+          </span>
+        </span>
+      </label>
+      <Problems of={set} />
+    </div>
   );
 }
 

@@ -18,6 +18,7 @@ export const KIND_GROUPS: readonly KindGroup[] = [
       "TURN_FAILED",
       "TURN_CANCELLED",
       "TURN_SEALED",
+      "TURN_RATED",
     ],
   },
   {
@@ -52,6 +53,7 @@ const WORDS: Readonly<Partial<Record<EventKind, string>>> = {
   TURN_FAILED: "Turn failed",
   TURN_CANCELLED: "Turn cancelled",
   TURN_SEALED: "Turn stopped, for example at a limit",
+  TURN_RATED: "Answer rated",
   APPROVAL_REQUESTED: "Approval requested",
   APPROVAL_DECIDED: "Approval decided",
   TOOL_CALLS_REQUESTED: "Client tool called",

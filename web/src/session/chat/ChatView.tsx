@@ -52,7 +52,7 @@ export function ChatView({ sessionId, feed, outbox, stoppingTurnId }: ChatViewPr
   const waiting = paused || session.status === "WAITING";
   const stop = useStop(session.activeTurnId, stoppingTurnId, mayWrite);
 
-  const { turns, budgetVersion } = session;
+  const { turns, feedback, budgetVersion } = session;
   const latestTurnId = entries.length > 0 ? null : latestEndedTurn(session);
   const send = useCallback(
     (text: string) => {
@@ -70,8 +70,9 @@ export function ChatView({ sessionId, feed, outbox, stoppingTurnId }: ChatViewPr
       send,
       opened: opened.current,
       sessionOf: (turnId: string) => turns[turnId]?.sessionId ?? sessionId,
+      feedback,
     }),
-    [sessionId, mayWrite, latestTurnId, budgetVersion, send, turns],
+    [sessionId, mayWrite, latestTurnId, budgetVersion, send, turns, feedback],
   );
 
   const rows = list.getVirtualItems();

@@ -11,7 +11,7 @@ import { useChatActions } from "./actions";
 import { FailureNote } from "./FailureNote";
 import { ForkDivider } from "./ForkDivider";
 import { canContinue, stopWords } from "./stopReasons";
-import { TurnFork } from "./TurnFork";
+import { TurnEnd } from "./TurnEnd";
 
 type Notice = NoticeItem["notice"];
 type NoticeOf<Type extends Notice["type"]> = Extract<Notice, { type: Type }>;
@@ -25,7 +25,7 @@ export function NoticeLine({ item }: { item: NoticeItem }) {
       return (
         <>
           {!notice.told && <FailureNote failure={notice.failure} />}
-          <TurnFork turnId={turnId} />
+          <EndLine turnId={turnId} />
         </>
       );
     case "sealed":
@@ -66,7 +66,7 @@ function Line({ icon, turnId = null, children }: LineProps) {
     <div className="mt-3 flex min-h-6 flex-wrap items-center gap-x-1.5 text-xs text-ink-3 tabular-nums">
       {icon}
       <p className="min-w-0 wrap-anywhere">{children}</p>
-      <TurnFork turnId={turnId} />
+      <TurnEnd turnId={turnId} />
     </div>
   );
 }
@@ -104,8 +104,17 @@ function SealedNote({ notice, turnId }: { notice: NoticeOf<"sealed">; turnId: st
           )}
         </div>
       </div>
-      <TurnFork turnId={turnId} />
+      <EndLine turnId={turnId} />
     </>
+  );
+}
+
+/** What can be done at the end of a turn that says why it ended in a note of its own. */
+function EndLine({ turnId }: { turnId: string | null }) {
+  return (
+    <div className="mt-1 flex min-h-6 flex-wrap items-center gap-x-1.5 text-xs text-ink-3">
+      <TurnEnd turnId={turnId} />
+    </div>
   );
 }
 

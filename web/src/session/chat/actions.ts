@@ -1,4 +1,5 @@
 import { createContext, useContext } from "react";
+import type { Feedback } from "../feed/feedback";
 
 /** What lines of the chat can do besides being read. */
 export interface ChatActions {
@@ -14,6 +15,8 @@ export interface ChatActions {
   send: (text: string) => void;
   /** The session that a turn ran in: another one for the history that a fork began with. */
   sessionOf: (turnId: string) => string;
+  /** What is said of turns, by their ids. */
+  feedback: Readonly<Record<string, readonly Feedback[]>>;
 }
 
 export const ChatActionsContext = createContext<ChatActions | null>(null);

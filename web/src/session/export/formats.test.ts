@@ -45,4 +45,12 @@ describe("toMarkdown", () => {
     ]);
     expect(text).toContain("**Failed:** It broke.");
   });
+
+  it("ends a turn with what people think of it", () => {
+    const text = toMarkdown("t", [
+      ...turnWithTool(),
+      event("TurnRated", 21, { rating: "DOWN", comment: "No.\nNot at all.", data: { byId: "u" } }),
+    ]);
+    expect(text).toMatch(/\n\n> Rated down: No\.\n> Not at all\.\n$/);
+  });
 });

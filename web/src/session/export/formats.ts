@@ -1,4 +1,5 @@
 import { isEphemeral, type SessionEvent } from "../feed/event";
+import { feedbackWords } from "../feed/feedback";
 import { foldEvent } from "../feed/fold";
 import { type ChatItem, initialState, type ToolItem } from "../feed/state";
 
@@ -15,8 +16,19 @@ export function toJsonLines(log: readonly SessionEvent[]): string {
 
 /** The conversation with its tool calls, as Markdown. */
 export function toMarkdown(title: string, log: readonly SessionEvent[]): string {
-  const { items } = log.reduce(foldEvent, initialState);
-  return `${[`# ${title}`, ...items.flatMap(sectionOf)].join("\n\n")}\n`;
+  const { items, feedback } = log.reduce(foldEvent, initialState);
+  const last = new Map(items.map(({ turnId }, index) => [turnId, index]));
+  const sections = items.flatMap((item, index) => {
+    const { turnId } = item;
+    const said = turnId !== null && last.get(turnId) === index ? feedback[turnId] : undefined;
+    return [...sectionOf(item), ...(said ?? []).map((each) => `> ${quoted(feedbackWords(each))}`)];
+  });
+  return `${[`# ${title}`, ...sections].join("\n\n")}\n`;
+}
+
+/** All lines of a text belong to the quotation that it is in. */
+function quoted(text: string): string {
+  return text.replaceAll(/\r?\n/g, "\n> ");
 }
 
 function sectionOf(item: ChatItem): string[] {

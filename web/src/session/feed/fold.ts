@@ -9,6 +9,7 @@ import {
   type SessionEvent,
   wasDenied,
 } from "./event";
+import { withFeedback } from "./feedback";
 import { appendNotice, changeAgentItem, changeToolItem, moveInputToEnd } from "./items";
 import { deliver, editMessage, imagesOf, receiveMessage, textOf } from "./messages";
 import { noUsage, type Retry, type SessionState } from "./state";
@@ -63,6 +64,8 @@ function apply(state: SessionState, event: SessionEvent): SessionState {
     case "TurnSealed":
     case "TurnCancelled":
       return finishTurn(state, event);
+    case "TurnRated":
+      return rateTurn(state, event);
     case "ApprovalRequested":
     case "ToolCallsRequested":
       return { ...state, waitsVersion: state.waitsVersion + 1 };
@@ -208,6 +211,13 @@ function beginTurn(state: SessionState, event: EventOf<"TurnStarted">): SessionS
   const wasQueued = state.queuedTurnIds.includes(event.turnId);
   const started = startTurn(state, event.turnId, event.occurredAt);
   return wasQueued ? moveInputToEnd(started, event.turnId, event.inputMessageId) : started;
+}
+
+function rateTurn(state: SessionState, event: EventOf<"TurnRated">): SessionState {
+  const { turnId } = event;
+  if (turnId === null) return state;
+  const said = withFeedback(state.feedback[turnId] ?? [], event);
+  return { ...state, feedback: { ...state.feedback, [turnId]: said } };
 }
 
 function completeOutput(state: SessionState, event: EventOf<"OutputCompleted">): SessionState {

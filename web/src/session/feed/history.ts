@@ -60,6 +60,7 @@ export function withPast(session: SessionState, log: readonly SessionEvent[]): S
   return {
     ...session,
     turns: { ...session.turns, ...past.turns },
+    feedback: { ...session.feedback, ...past.feedback },
     items: [...items, ...shown.values()],
   };
 }

@@ -1,4 +1,5 @@
 import type { SessionStatus, StopReason } from "@/gql/graphql";
+import type { Feedback } from "./feedback";
 
 /** All that the session page knows, made from events alone. */
 export interface SessionState {
@@ -10,6 +11,8 @@ export interface SessionState {
   /** `undefined` until an event names a title. */
   readonly title: string | null | undefined;
   readonly turns: Readonly<Record<string, TurnState>>;
+  /** What is said of its turns, by their ids. */
+  readonly feedback: Readonly<Record<string, readonly Feedback[]>>;
   readonly activeTurnId: string | null;
   /** Turns that wait for the active one, in the order in which they will run. */
   readonly queuedTurnIds: readonly string[];
@@ -207,6 +210,7 @@ export const initialState: SessionState = {
   status: null,
   title: undefined,
   turns: {},
+  feedback: {},
   activeTurnId: null,
   queuedTurnIds: [],
   undelivered: [],

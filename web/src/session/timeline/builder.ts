@@ -52,6 +52,7 @@ export class TimelineBuilder {
       waits: [],
       marks: [],
       usage: noUsage,
+      feedback: [],
       inherited: false,
     });
   }

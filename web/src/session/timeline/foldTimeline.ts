@@ -1,5 +1,6 @@
 import { waitingFor } from "@/waits/words";
 import { type EventOf, type SessionEvent, wasDenied } from "../feed/event";
+import { withFeedback } from "../feed/feedback";
 import { textOf } from "../feed/messages";
 import { TimelineBuilder } from "./builder";
 import type { Mark, Span, TimelineTurn } from "./model";
@@ -73,6 +74,11 @@ function add(builder: TimelineBuilder, event: SessionEvent): void {
         const words = event.cancelReason ? `Cancelled: ${event.cancelReason}` : "Cancelled";
         builder.mark(turn, { kind: "cancelled", at, words });
         builder.end(turn, at, "cancelled");
+      });
+      return;
+    case "TurnRated":
+      builder.change(turnId, (turn) => {
+        turn.feedback = withFeedback(turn.feedback, event);
       });
       return;
     default:

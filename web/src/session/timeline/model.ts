@@ -1,5 +1,6 @@
 import type { StopReason } from "@/gql/graphql";
 import type { SessionEvent } from "../feed/event";
+import type { Feedback } from "../feed/feedback";
 import type { UsageTotals } from "../feed/state";
 
 /** A point in time that is worth a look, in the call or turn in which it was. */
@@ -57,6 +58,7 @@ export interface TimelineTurn {
   /** Those that are in none of its spans. */
   readonly marks: readonly Mark[];
   readonly usage: SpanUsage;
+  readonly feedback: readonly Feedback[];
   /** It ran in the session that this one was forked from. */
   readonly inherited: boolean;
 }

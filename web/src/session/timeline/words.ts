@@ -93,6 +93,12 @@ export function costWords(usage: SpanUsage | null): string {
   return `${usage.estimated ? "≈ " : ""}${formatCost(usage.costUsd)}`;
 }
 
+/** What a short badge says of the feedback on a turn; empty where there is none. */
+export function feedbackBadge({ feedback }: TimelineTurn): string {
+  const down = feedback.some(({ rating }) => rating === "DOWN");
+  return down ? "rated down" : feedback.length > 0 ? "rated up" : "";
+}
+
 const MARKS: Partial<Record<Mark["kind"], string>> = {
   retry: "retried",
   recovered: "restarted",

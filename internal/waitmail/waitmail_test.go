@@ -1,0 +1,279 @@
+package waitmail_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/clock"
+	"github.com/ostler-dev/ostler/internal/commit"
+	"github.com/ostler-dev/ostler/internal/jsonx"
+	"github.com/ostler-dev/ostler/internal/mail"
+	"github.com/ostler-dev/ostler/internal/mail/mailtest"
+	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/secrets"
+	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/store/storetest"
+	"github.com/ostler-dev/ostler/internal/tools"
+	"github.com/ostler-dev/ostler/internal/tools/budget"
+	"github.com/ostler-dev/ostler/internal/tools/core"
+	"github.com/ostler-dev/ostler/internal/tools/files"
+	"github.com/ostler-dev/ostler/internal/waitmail"
+)
+
+// world is an organization with a person of each role, and another one.
+type world struct {
+	*testing.T
+
+	db      *store.DB
+	clock   *clock.Manual
+	commit  *commit.Committer
+	catalog *catalog.Service
+	svc     *sessions.Service
+	smtp    *mailtest.Server
+	org     models.OrgID
+	people  map[models.Role]*auth.Principal
+}
+
+func each(t *testing.T, test func(w *world)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		w := &world{
+			T: t, db: db, clock: clock.NewManual(time.UnixMilli(1_800_000_000_000)), smtp: mailtest.Start(t, mailtest.Config{}),
+			people: map[models.Role]*auth.Principal{},
+		}
+		keeper, err := secrets.NewKeeper(bytes.Repeat([]byte{7}, 32))
+		w.must(err)
+		registry, err := tools.NewRegistry(core.Capability(), files.Capability(), budget.Capability())
+		w.must(err)
+		w.catalog, err = catalog.New(catalog.Config{DB: db, Registry: registry, Keeper: keeper, Clock: w.clock})
+		w.must(err)
+		w.commit = commit.New(commit.Config{DB: db, Clock: w.clock})
+		t.Cleanup(w.commit.Stop)
+		w.svc = sessions.New(sessions.Config{DB: db, Committer: w.commit, Catalog: w.catalog, Clock: w.clock})
+		w.org = w.newOrg("acme")
+		for _, role := range []models.Role{models.RoleOwner, models.RoleAdmin, models.RoleMember, models.RoleViewer} {
+			w.people[role] = w.join(w.org, role)
+		}
+		w.join(w.newOrg("other"), models.RoleOwner)
+		test(w)
+	})
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) newOrg(slug string) models.OrgID {
+	w.Helper()
+	id := models.NewID[models.OrgEntity]()
+	w.must(w.db.WriteAcross(w.Context(), func(tx *gorm.DB) error {
+		if err := tx.Create(&models.Org{ID: id, Name: strings.ToUpper(slug), Slug: slug, CreatedAt: 1}).Error; err != nil {
+			return err
+		}
+		harness, model, err := w.catalog.SeedOrg(w.Context(), tx, id, 1)
+		if err != nil {
+			return err
+		}
+		return tx.Model(&models.Org{}).Where("id = ?", id).Updates(models.Org{DefaultHarnessID: &harness, DefaultModelID: &model}).Error
+	}))
+	return id
+}
+
+func (w *world) join(org models.OrgID, role models.Role) *auth.Principal {
+	w.Helper()
+	user := models.NewID[models.UserEntity]()
+	email := fmt.Sprintf("%s@%s.example.com", strings.ToLower(string(role)), org.String()[4:])
+	w.must(w.db.WriteAcross(w.Context(), func(tx *gorm.DB) error {
+		person := models.User{ID: user, Email: email, EmailKey: email, Name: "The " + strings.ToLower(string(role)), CreatedAt: 1}
+		if err := tx.Create(&person).Error; err != nil {
+			return err
+		}
+		return tx.Create(&models.Membership{OrgID: org, ID: models.NewID[models.MembershipEntity](), UserID: user, Role: role, CreatedAt: 1}).Error
+	}))
+	return &auth.Principal{OrgID: org, UserID: user, Role: role, Permissions: auth.RolePermissions(role, false)}
+}
+
+// park begins the turn of a session and makes it wait.
+type park struct {
+	session models.SessionID
+	org     models.OrgID
+	wait    models.Wait
+}
+
+func (c *park) Needs() commit.Needs { return commit.Needs{Org: c.org, Session: c.session, Waits: true, Bytes: 1000} }
+
+func (c *park) Apply(tx *commit.Tx) error {
+	tx.ClaimTurn(models.NewID[models.RunnerEntity]())
+	tx.Turn.StartedAt = tx.Now.Ptr()
+	tx.AddWait(c.wait)
+	return nil
+}
+
+// wait makes a session of the owner that waits for something, and returns what can be resolved.
+func (w *world) wait(title string, kind models.WaitKind, r models.WaitRequest) models.WaitID {
+	w.Helper()
+	owner := w.people[models.RoleOwner]
+	s, err := w.svc.Create(w.Context(), owner, sessions.NewSession{Title: &title})
+	w.must(err)
+	text := "Do it."
+	_, _, err = w.svc.Send(w.Context(), owner, sessions.NewMessage{SessionID: s.ID, Content: []sessions.NewPart{{Text: &text}}})
+	w.must(err)
+	id, tool, call := models.NewID[models.WaitEntity](), "write_file", "call_1"
+	r.Arguments = models.JSON(`{"content":"the secret of the barn"}`)
+	w.must(w.commit.Submit(w.Context(), &park{org: w.org, session: s.ID, wait: models.Wait{
+		ID: id, Kind: kind, Identity: id.String(), ToolName: &tool, ToolCallID: &call, Request: jsonx.MustEncode(r),
+	}}))
+	return id
+}
+
+// mailer is that of a process, which sends by a mail server.
+func (w *world) mailer(smtp *mailtest.Server) *waitmail.Mailer {
+	w.Helper()
+	sender, err := mail.New(mail.Config{URL: "smtp://" + smtp.Addr, From: "ostler@example.com"})
+	w.must(err)
+	return waitmail.New(waitmail.Config{
+		DB: w.db, Clock: w.clock, Sessions: w.svc, Catalog: w.catalog, Mail: sender, PublicURL: "https://ostler.example.com", After: 5 * time.Minute,
+	})
+}
+
+// told sends what is due, and returns who got a mail about what.
+func (w *world) told(m *waitmail.Mailer) []string {
+	w.Helper()
+	w.must(m.Send(w.Context()))
+	var list []string
+	for range w.smtp.Waiting() {
+		got := w.smtp.Next(w.T)
+		role, _, _ := strings.Cut(got.To[0], "@")
+		list = append(list, fmt.Sprintf("%s: %d", role, strings.Count(got.Text, "\n- ")))
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (w *world) want(what string, got []string, want ...string) {
+	w.Helper()
+	if !slices.Equal(got, want) {
+		w.Errorf("%s: mail went to %v, want %v", what, got, want)
+	}
+}
+
+func TestMailGoesToThoseWhoMayResolve(t *testing.T) {
+	for name, test := range map[string]struct {
+		kind    models.WaitKind
+		request models.WaitRequest
+		want    []string
+	}{
+		"an approval of others than the author": {models.WaitApproval, models.WaitRequest{Quorum: 1}, []string{"admin: 1", "member: 1"}},
+		"an approval of the author, too":        {models.WaitApproval, models.WaitRequest{Quorum: 1, AllowSelf: true}, []string{"admin: 1", "member: 1", "owner: 1"}},
+		"an approval of administrators":         {models.WaitApproval, models.WaitRequest{Quorum: 1, Role: models.RoleAdmin}, []string{"admin: 1"}},
+		"a question":                            {models.WaitQuestion, models.WaitRequest{Question: "Which barn?"}, []string{"admin: 1", "member: 1", "owner: 1"}},
+		"a budget that has paused the session":  {models.WaitBudget, models.WaitRequest{Budget: &models.BudgetWait{Paused: true}}, []string{"admin: 1", "owner: 1"}},
+		"a budget that others hold":             {models.WaitBudget, models.WaitRequest{Budget: &models.BudgetWait{}}, nil},
+		"a program":                             {models.WaitClientTool, models.WaitRequest{}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(w *world) {
+				w.wait("Barn", test.kind, test.request)
+				w.clock.Advance(6 * time.Minute)
+				w.want(name, w.told(w.mailer(w.smtp)), test.want...)
+			})
+		})
+	}
+}
+
+func TestEachWaitIsMailedOnceAndGatheredMeanwhile(t *testing.T) {
+	each(t, func(w *world) {
+		m, other := w.mailer(w.smtp), w.mailer(w.smtp)
+		ask := models.WaitRequest{Quorum: 1, Role: models.RoleAdmin}
+		w.wait("First", models.WaitApproval, ask)
+		w.clock.Advance(4 * time.Minute)
+		w.want("too early", w.told(m))
+		w.clock.Advance(2 * time.Minute)
+		w.want("in time", w.told(m), "admin: 1")
+		w.want("again", w.told(m))
+		w.want("by another process", w.told(other))
+		w.want("after a restart", w.told(w.mailer(w.smtp)))
+
+		w.wait("Second", models.WaitApproval, ask)
+		w.wait("Third", models.WaitApproval, ask)
+		over := w.wait("Over by then", models.WaitApproval, ask)
+		w.clock.Advance(6 * time.Minute)
+		w.want("so soon after the last one", w.told(m))
+		_, err := w.db.Exec(w.Context(), w.org, "UPDATE waits SET state = 'OK' WHERE org_id = ? AND id = ?", w.org[:], over[:])
+		w.must(err)
+		w.clock.Advance(5 * time.Minute)
+		w.want("gathered", w.told(other), "admin: 2")
+		w.want("gathered, again", w.told(m))
+	})
+}
+
+func TestAMailThatFailedIsNotSentAgain(t *testing.T) {
+	each(t, func(w *world) {
+		w.wait("Barn", models.WaitApproval, models.WaitRequest{Quorum: 1})
+		w.clock.Advance(6 * time.Minute)
+		if err := w.mailer(mailtest.Start(w.T, mailtest.Config{Refuse: "550 no such user"})).Send(w.Context()); err == nil {
+			w.Error("nobody hears of mail that can't be sent")
+		}
+		// One of the two was claimed by then; nobody knows whether the mail has left.
+		if got := w.told(w.mailer(w.smtp)); len(got) != 1 {
+			w.Errorf("mail went to %v, want one of two", got)
+		}
+	})
+}
+
+func TestWhoHasSwitchedItOffGetsNone(t *testing.T) {
+	each(t, func(w *world) {
+		admin := w.people[models.RoleAdmin]
+		_, err := w.db.Exec(w.Context(), w.org, "INSERT INTO wait_mails (org_id, user_id, told_through, mailed_at, off_since) VALUES (?, ?, 0, 0, 1)",
+			w.org[:], admin.UserID[:])
+		w.must(err)
+		w.wait("Barn", models.WaitApproval, models.WaitRequest{Quorum: 1})
+		w.clock.Advance(6 * time.Minute)
+		w.want("off", w.told(w.mailer(w.smtp)), "member: 1")
+	})
+}
+
+func TestWhoHasDecidedIsNotAsked(t *testing.T) {
+	each(t, func(w *world) {
+		id := w.wait("Barn", models.WaitApproval, models.WaitRequest{Quorum: 2})
+		admin := w.people[models.RoleAdmin]
+		w.must(w.db.Write(w.Context(), w.org, func(tx *gorm.DB) error {
+			return tx.Create(&models.ApprovalDecision{OrgID: w.org, WaitID: id, ActorID: models.ActorID(admin.UserID), ActorKind: models.ActorUser, Approve: true}).Error
+		}))
+		w.clock.Advance(6 * time.Minute)
+		w.want("decided", w.told(w.mailer(w.smtp)), "member: 1")
+	})
+}
+
+func TestAMailSaysWhatWaitsWhere(t *testing.T) {
+	each(t, func(w *world) {
+		w.wait("A barn\nof its own", models.WaitApproval, models.WaitRequest{Quorum: 1, Role: models.RoleAdmin})
+		w.clock.Advance(6 * time.Minute)
+		w.must(w.mailer(w.smtp).Send(context.Background()))
+		got := w.smtp.Next(w.T)
+		for _, part := range []string{
+			"Hello The admin,", "waiting for you in ACME:", "- Approval needed: write_file\n", "“A barn of its own”", "https://ostler.example.com/sessions/sess_",
+			"https://ostler.example.com/approvals\n", "https://ostler.example.com/organization/profile\n",
+		} {
+			if !strings.Contains(got.Text, part) {
+				w.Errorf("the mail lacks %q:\n%s", part, got.Text)
+			}
+		}
+		if strings.Contains(got.Data+got.Text, "secret") {
+			w.Errorf("the mail tells what the call is about:\n%s", got.Text)
+		}
+	})
+}
