@@ -64,9 +64,15 @@ test("a call is opened in the timeline, with what went in and what came out", as
 
   const original = page.url();
   await page.getByRole("button", { name: "Run again" }).click();
+  const dialog = page.getByRole("dialog", { name: "Run again" });
+  const echo = await dialog.locator("option", { hasText: "sim-echo" }).first().getAttribute("value");
+  await dialog.getByLabel("Model").selectOption(echo);
+  await dialog.getByRole("button", { name: "Run again" }).click();
   await expect(page).not.toHaveURL(original);
   await expect(userMessages(page)).toHaveCount(1);
   await expect(turnSummary(page)).toBeVisible({ timeout: 20_000 });
+  await page.getByRole("link", { name: "Timeline" }).click();
+  await expect(line(page, "model")).toContainText("sim-echo");
 });
 
 test("what waits is one line, and calls are found by kind and failure", async ({ page }) => {
@@ -99,4 +105,61 @@ test("what waits is one line, and calls are found by kind and failure", async ({
   await page.getByLabel("Kind").selectOption("Hooks");
   await expect(page.getByText("No calls match the filter.")).toBeVisible();
   await cancelOpenTurns(page);
+});
+
+test("a part of the axis is shown by keys, wheel, buttons and by brushing, and all of it again", async ({
+  page,
+}) => {
+  await signIn(page);
+  const agent = await createAgent(page, "sim-default");
+  await openNewSession(page, agent, "Looked at closely");
+  await send(page, WRITE_NOTES);
+  await expect(turnSummary(page)).toBeVisible({ timeout: 20_000 });
+  await page.getByRole("link", { name: "Timeline" }).click();
+  const whole = page.locator("[data-window]");
+  const shown = page.getByRole("status", { name: "Shown" });
+  const all = await shown.textContent();
+  await expect(whole).toHaveCount(0);
+
+  const call = line(page, "model").first();
+  await call.click();
+  await lines(page).focus();
+  await page.keyboard.press("f");
+  await expect(whole).toHaveCount(1);
+  // The call fills the axis, and the others lie beside.
+  const lane = await call.locator("[data-lane]").boundingBox();
+  const bar = await call.locator("[data-lane] > span").first().boundingBox();
+  expect((bar?.width ?? 0) / (lane?.width ?? 1)).toBeGreaterThan(0.5);
+  const last = line(page, "model").last();
+  await expect(last.locator("[data-beside=after]")).toHaveCount(1);
+  await last.click();
+  await lines(page).focus();
+  await page.keyboard.press("f");
+  await expect(call.locator("[data-beside=before]")).toHaveCount(1);
+  await page.keyboard.press("Shift+ArrowRight");
+  await page.keyboard.press("-");
+  await page.keyboard.press("0");
+  await expect(whole).toHaveCount(0);
+  await expect(shown).toHaveText(all ?? "");
+
+  await line(page, "tool").hover();
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -100);
+  await page.keyboard.up("Control");
+  await expect(whole).toHaveCount(1);
+  await page.getByRole("button", { name: "Show all" }).click();
+  await expect(whole).toHaveCount(0);
+
+  const brush = await page.locator("[data-brush]").boundingBox();
+  if (!brush) throw new Error("there is no brush");
+  const y = brush.y + brush.height / 2;
+  await page.mouse.move(brush.x + brush.width * 0.2, y);
+  await page.mouse.down();
+  await page.mouse.move(brush.x + brush.width * 0.6, y, { steps: 4 });
+  await page.mouse.up();
+  const drawn = await whole.boundingBox();
+  expect((drawn?.width ?? 0) / brush.width).toBeCloseTo(0.4, 1);
+  await page.getByRole("button", { name: "Zoom out" }).click();
+  await page.getByRole("button", { name: "Zoom out" }).click();
+  await expect(whole).toHaveCount(0);
 });

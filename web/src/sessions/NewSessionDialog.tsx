@@ -1,6 +1,5 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useRef } from "react";
-import { newIdempotencyKey } from "@/api/idempotency";
+import { useIdempotencyKey } from "@/api/idempotency";
 import { useAction } from "@/api/useAction";
 import { useFresh } from "@/api/useFresh";
 import { namedOption } from "@/catalog/names";
@@ -29,7 +28,7 @@ export function NewSessionDialog({ from, onClose }: NewSessionDialogProps) {
     { ...from, agentId: from.agentId || null, title: "" },
     create.refusals,
   );
-  const attempt = useRef({ input: "", key: "" });
+  const keyOf = useIdempotencyKey();
   const { data: options, error: optionsError } = useFresh(SessionFormOptionsDocument, {
     search: null,
   });
@@ -41,12 +40,7 @@ export function NewSessionDialog({ from, onClose }: NewSessionDialogProps) {
       harnessId: harnessId || null,
       title: title.trim() || null,
     };
-    // A second try of the same, after a lost answer, must give the same session; a key is bound to its input.
-    const fingerprint = JSON.stringify(input);
-    if (attempt.current.input !== fingerprint) {
-      attempt.current = { input: fingerprint, key: newIdempotencyKey() };
-    }
-    const answer = await create.run({ input: { ...input, idempotencyKey: attempt.current.key } });
+    const answer = await create.run({ input: { ...input, idempotencyKey: keyOf(input) } });
     const session = answer?.session;
     if (session) {
       void navigate({ to: "/sessions/$sessionId", params: { sessionId: session.id } });

@@ -1,5 +1,6 @@
 import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
-import { Link as LinkIcon } from "lucide-react";
+import { Link as LinkIcon, RotateCcw } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
 import { changed } from "@/shell/search";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
@@ -8,7 +9,9 @@ import { Fact } from "@/ui/Fact";
 import { formatCount, formatDuration, formatPreciseClock } from "@/ui/format";
 import { Toggles } from "@/ui/Toggles";
 import { useCopy } from "@/ui/useCopy";
-import { ForkButton, RerunButton } from "../ForkButton";
+import { DoerName } from "../DoerName";
+import { ForkButton } from "../ForkButton";
+import { feedbackWords } from "../feed/feedback";
 import { INSPECTED, type Inspected } from "../search";
 import { InputOf } from "./InputOf";
 import type { Mark, Span, SpanUsage, TimelineTurn } from "./model";
@@ -25,6 +28,8 @@ import {
   turnFacts,
   turnTitle,
 } from "./words";
+
+const RerunDialog = lazy(() => import("./RerunDialog"));
 
 interface InspectorProps {
   sessionId: string;
@@ -102,6 +107,7 @@ function Actions(props: { sessionId: string; turn: TimelineTurn; id: string }) {
   };
   const mayWrite = useMay("SESSIONS_WRITE");
   const { copied, copy } = useCopy();
+  const [rerunning, setRerunning] = useState(false);
   const look = "-ml-1.5 h-6 px-1.5 text-xs font-normal text-ink-3";
   return (
     <div className="flex flex-wrap items-center gap-2">
@@ -117,7 +123,17 @@ function Actions(props: { sessionId: string; turn: TimelineTurn; id: string }) {
           className={look}
         />
       )}
-      {mayWrite && <RerunButton turnId={turn.id} className={look} />}
+      {mayWrite && (
+        <Button look="ghost" className={look} onClick={() => setRerunning(true)}>
+          <RotateCcw size={13} aria-hidden />
+          Run again
+        </Button>
+      )}
+      {rerunning && (
+        <Suspense>
+          <RerunDialog turnId={turn.id} onClose={() => setRerunning(false)} />
+        </Suspense>
+      )}
     </div>
   );
 }
@@ -136,6 +152,11 @@ function TurnFacts({ turn, now }: { turn: TimelineTurn; now: number }) {
         ))}
         <Fact label="Tokens">{tokenWords(turn.usage) || "None"}</Fact>
         <Fact label="Cost">{costWords(turn.usage) || "None"}</Fact>
+        {turn.feedback.map((each) => (
+          <Fact key={each.by.id} label="Feedback">
+            {feedbackWords(each)} · <DoerName by={each.by} />
+          </Fact>
+        ))}
       </dl>
     </>
   );

@@ -1,12 +1,13 @@
-import { ChevronRight, Cpu, Hourglass, Webhook, Wrench } from "lucide-react";
+import { ChevronLeft, ChevronRight, Cpu, Hourglass, Webhook, Wrench } from "lucide-react";
 import { Badge, type Tone } from "@/ui/Badge";
 import { classes } from "@/ui/classes";
 import { formatDuration } from "@/ui/format";
 import type { Mark, Span, TimelineTurn } from "./model";
 import type { TimelineRow } from "./rows";
-import type { Scale } from "./scale";
+import { type Scale, timeWords } from "./scale";
 import {
   costWords,
+  feedbackBadge,
   markBadges,
   spanState,
   statusWords,
@@ -72,14 +73,22 @@ const MARKS: Record<Mark["kind"], string> = {
   decided: "bg-ok",
 };
 
+/** The columns of a line: what it is, the axis, and what it took. */
+export const LINE_GRID =
+  "grid grid-cols-[minmax(0,11rem)_minmax(0,1fr)_4rem] items-center gap-2 px-4 sm:grid-cols-[minmax(0,13rem)_minmax(0,1fr)_3rem_4rem_3.5rem] sm:px-6 2xl:grid-cols-[minmax(0,20rem)_minmax(0,1fr)_4rem_4.5rem_4rem]";
+
 /** One line of the drawing. */
 export function TimelineLine(props: TimelineLineProps) {
   const { id, row, scale, now, position, selected, collapsed, top, height } = props;
   const { turn, span } = row;
   const { start, end, marks } = span ?? turn;
+  const shown = (at: number) => at >= 0 && at <= 1;
   const { usage } = span ?? turn;
   const took = tookWords(span ?? turn, now);
-  const badges = [...markBadges(marks), ...(!span && turn.inherited ? ["history"] : [])];
+  const badges = [
+    ...markBadges(marks),
+    ...(span ? [] : [feedbackBadge(turn), turn.inherited ? "history" : ""]),
+  ].filter((words) => words !== "");
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list has the focus and moves through its lines.
     // biome-ignore lint/a11y/useFocusableInteractive: as above.
@@ -94,7 +103,8 @@ export function TimelineLine(props: TimelineLineProps) {
       onClick={props.onSelect}
       style={{ height, transform: `translateY(${top}px)` }}
       className={classes(
-        "absolute inset-x-0 top-0 grid cursor-pointer grid-cols-[minmax(0,11rem)_minmax(0,1fr)_4rem] items-center gap-2 px-4 text-xs sm:grid-cols-[minmax(0,13rem)_minmax(0,1fr)_3rem_4rem_3.5rem] sm:px-6 2xl:grid-cols-[minmax(0,20rem)_minmax(0,1fr)_4rem_4.5rem_4rem]",
+        "absolute inset-x-0 top-0 cursor-pointer text-xs",
+        LINE_GRID,
         span === null && "border-t border-line bg-sunken font-medium",
         selected ? "bg-hover" : "hover:bg-hover",
       )}
@@ -139,11 +149,15 @@ export function TimelineLine(props: TimelineLineProps) {
           ))}
         </span>
       </span>
-      <span aria-hidden className={classes("relative", span ? "h-3.5" : "h-4.5 max-sm:hidden")}>
+      <span
+        aria-hidden
+        data-lane
+        className={classes("relative", span ? "h-3.5" : "h-4.5 max-sm:hidden")}
+      >
         {span === null && <Axis scale={scale} />}
         <Bar row={row} scale={scale} now={now} />
         {scale.breaks
-          .filter(({ start: from, ms }) => start <= from && from + ms <= (end ?? now))
+          .filter(({ at, start: from, ms }) => shown(at) && start <= from && from + ms <= (end ?? now))
           .map(({ at, ms }) => (
             <span
               key={at}
@@ -155,14 +169,16 @@ export function TimelineLine(props: TimelineLineProps) {
               {"//"}
             </span>
           ))}
-        {marks.map((mark) => (
-          <span
-            key={`${mark.kind}:${mark.at}:${mark.words}`}
-            title={mark.words}
-            className={classes("absolute -inset-y-0.5 w-0.75 rounded-full", MARKS[mark.kind])}
-            style={{ left: percent(scale.at(mark.at)) }}
-          />
-        ))}
+        {marks
+          .filter((mark) => shown(scale.at(mark.at)))
+          .map((mark) => (
+            <span
+              key={`${mark.kind}:${mark.at}:${mark.words}`}
+              title={mark.words}
+              className={classes("absolute -inset-y-0.5 w-0.75 rounded-full", MARKS[mark.kind])}
+              style={{ left: percent(scale.at(mark.at)) }}
+            />
+          ))}
       </span>
       <span className="hidden text-right text-ink-2 tabular-nums sm:block">
         {tokenWords(usage)}
@@ -187,7 +203,7 @@ function Axis({ scale }: { scale: Scale }) {
       className="absolute inset-y-0 hidden border-l border-line-strong pl-0.5 text-2xs leading-3 font-normal whitespace-nowrap text-ink-3 sm:block"
       style={{ left: percent(at) }}
     >
-      {ms === 0 ? "0" : formatDuration(ms)}
+      {timeWords(ms, scale.step)}
     </span>
   ));
 }
@@ -200,10 +216,14 @@ interface BarProps {
 
 function Bar({ row: { turn, span }, scale, now }: BarProps) {
   const { start, end } = span ?? turn;
-  const left = scale.at(start);
-  const right = scale.at(end ?? now);
+  const from = scale.at(start);
+  const to = scale.at(end ?? now);
+  if (to < 0 || from > 1) return <Beside before={to < 0} />;
+  const left = Math.max(0, from);
+  const right = Math.min(1, to);
   const colour = span ? BARS[span.kind] : "bg-line-strong";
-  const firstToken = span?.usage?.firstTokenMs;
+  const firstTokenMs = span?.usage?.firstTokenMs ?? null;
+  const firstToken = firstTokenMs === null ? null : scale.at(start + firstTokenMs);
   return (
     <>
       <span
@@ -217,17 +237,29 @@ function Bar({ row: { turn, span }, scale, now }: BarProps) {
         )}
         style={{ left: percent(left), width: percent(right - left) }}
       />
-      {span && firstToken !== null && firstToken !== undefined && (
+      {firstToken !== null && firstToken >= 0 && firstToken <= 1 && (
         <span
           title="First token"
           className="absolute inset-y-0 w-px bg-surface"
-          style={{ left: percent(scale.at(start + firstToken)) }}
+          style={{ left: percent(firstToken) }}
         />
       )}
     </>
   );
 }
 
-function percent(share: number): string {
+/** What is not in the part of the axis that is shown lies before it or after it. */
+function Beside({ before }: { before: boolean }) {
+  const Arrow = before ? ChevronLeft : ChevronRight;
+  return (
+    <Arrow
+      size={12}
+      data-beside={before ? "before" : "after"}
+      className={classes("absolute inset-y-0 my-auto text-ink-3", before ? "left-0" : "right-0")}
+    />
+  );
+}
+
+export function percent(share: number): string {
   return `${(share * 100).toFixed(3)}%`;
 }

@@ -14,9 +14,14 @@ import { type Filter, rowsOf } from "./rows";
 import { scalesOf } from "./scale";
 import { TimelineFilters } from "./TimelineFilters";
 import { TimelineLine } from "./TimelineLine";
+import { TimelineZoom, ZOOM_STEP } from "./TimelineZoom";
 import { useNow } from "./useNow";
+import { useZoomGestures } from "./useZoomGestures";
+import { fit, pan, type View, zoomAt } from "./zoom";
 
 const ROW_HEIGHT = 28;
+/** How far a key moves what is shown, as a part of it. */
+const PAN_STEP = 0.25;
 
 interface TimelineViewProps {
   sessionId: string;
@@ -54,6 +59,18 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
     whole: filtered || (chosen !== undefined && found < 0),
   });
 
+  const [view, setView] = useState<View | null>(null);
+  const { axis } = scales;
+  useZoomGestures(scroller, axis, view !== null, setView);
+  const zoom = (factor: number) => setView(zoomAt(view, factor, 0.5, axis));
+  const fitSelection = () => {
+    const row = rows[current];
+    const scale = row && scales.of(row.turn.id);
+    if (!scale) return;
+    const { start, end } = row.span ?? row.turn;
+    setView(fit(scale.at(start) * axis, scale.at(end ?? now) * axis, axis));
+  };
+
   // A link leads to its call, once it has been read.
   const linked = useRef(call);
   useEffect(() => {
@@ -77,7 +94,36 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
     if (close && turn.spans.some(({ id }) => id === chosen)) choose(turn.id);
   };
 
+  const zoomByKey = (event: KeyboardEvent): boolean => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return false;
+    if (event.shiftKey && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
+      setView(pan(view, event.key === "ArrowLeft" ? -PAN_STEP : PAN_STEP, axis));
+      return true;
+    }
+    switch (event.key) {
+      case "+":
+      case "=":
+        zoom(1 / ZOOM_STEP);
+        return true;
+      case "-":
+        zoom(ZOOM_STEP);
+        return true;
+      case "0":
+        setView(null);
+        return true;
+      case "f":
+        fitSelection();
+        return true;
+      default:
+        return false;
+    }
+  };
+
   const onKeyDown = (event: KeyboardEvent) => {
+    if (zoomByKey(event)) {
+      event.preventDefault();
+      return;
+    }
     const row = rows[current];
     if (row && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
       event.preventDefault();
@@ -101,6 +147,7 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
     );
   }
   const row = rows[current];
+  const whole = row && scales.of(row.turn.id);
   const shown = new Set(list.getVirtualItems().map(({ index }) => index));
   return (
     <div className="flex min-h-0 flex-1 flex-col">
@@ -112,6 +159,18 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
       />
       <div className="flex min-h-0 flex-1 flex-col xl:flex-row">
         <div className="relative flex min-h-40 min-w-0 flex-1 flex-col">
+          {row && whole && (
+            <TimelineZoom
+              axis={axis}
+              view={view}
+              turn={row.turn}
+              scale={whole}
+              now={now}
+              onView={setView}
+              onZoom={zoom}
+              onFit={fitSelection}
+            />
+          )}
           <div
             ref={scroller}
             role="listbox"
@@ -125,7 +184,7 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
               <EarlierLine feed={feed} />
               {list.getVirtualItems().map(({ index, start }) => {
                 const each = rows[index];
-                const scale = each && scales.get(each.turn.id);
+                const scale = each && scales.of(each.turn.id, view);
                 return (
                   each &&
                   scale && (

@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { formatDuration } from "@/ui/format";
 import type { SessionEvent } from "../feed/event";
 import { event, textMessage, turnWithTool, usage } from "../feed/test/events";
 import { timelineOf } from "./foldTimeline";
 import type { TimelineTurn } from "./model";
 import { rowsOf } from "./rows";
-import { scalesOf } from "./scale";
+import { scalesOf, timeWords } from "./scale";
 import { markBadges, tookWords } from "./words";
 
 const BEGIN = Date.parse("2026-11-20T10:00:00.000Z");
@@ -279,7 +280,7 @@ describe("the scale", () => {
     waits: waits.map(([from, to]) => ({ start: from, end: to })),
   });
   const scaleOf = (id: string, ...turns: TimelineTurn[]) => {
-    const scale = scalesOf(turns, 0).get(id);
+    const scale = scalesOf(turns, 0).of(id);
     if (!scale) throw new Error(`no scale of ${id}`);
     return scale;
   };
@@ -311,6 +312,28 @@ describe("the scale", () => {
     const { at, breaks } = scaleOf("t", turn("t", 1000, [[100, 200]]));
     expect(breaks).toEqual([]);
     expect(at(250)).toBeCloseTo(0.25);
+  });
+
+  it("shows a part of the axis, with ticks for it", () => {
+    const scales = scalesOf([turn("t", 23_000, [[2000, 21_000]]), turn("short", 100)], 0);
+    expect(scales.axis).toBe(5000);
+    const scale = scales.of("t", { from: 1000, to: 2000 });
+    expect(scale?.at(1500)).toBeCloseTo(0.5);
+    expect(scale?.at(500)).toBeCloseTo(-0.5);
+    // The wait begins at 2000 of the axis, and the work goes on behind it.
+    expect(scale?.at(21_000)).toBeCloseTo(2);
+    expect(scale?.ticks.map(({ ms }) => ms)).toEqual([1000, 1200, 1400, 1600, 1800]);
+    const late = scales.of("t", { from: 3000, to: 4000 });
+    expect(late?.ticks.map(({ ms }) => ms)).toEqual([21_000, 21_200, 21_400, 21_600, 21_800]);
+    expect(scales.of("short", { from: 1000, to: 2000 })?.ticks).toEqual([]);
+  });
+
+  it("has words as precise as its ticks are close", () => {
+    expect(timeWords(0, 100)).toBe("0");
+    expect(timeWords(1312, 2)).toBe("1.312 s");
+    expect(timeWords(1312, 10)).toBe("1.31 s");
+    expect(timeWords(61_300, 100)).toBe("61.3 s");
+    expect(timeWords(2000, 1000)).toBe(formatDuration(2000));
   });
 
   it("runs from 0 to the end and never back, with no more ticks than have room", () => {

@@ -1,0 +1,51 @@
+import { useNavigate } from "@tanstack/react-router";
+import { useIdempotencyKey } from "@/api/idempotency";
+import { useAction } from "@/api/useAction";
+import { useFresh } from "@/api/useFresh";
+import { ModelOptions } from "@/catalog/ModelOptions";
+import { RerunModelsDocument, RerunTurnDocument } from "@/gql/graphql";
+import { RequestError } from "@/ui/ErrorNote";
+import { SelectField } from "@/ui/Field";
+import { FormDialog } from "@/ui/FormDialog";
+import { useFields } from "@/ui/useFields";
+
+interface RerunDialogProps {
+  turnId: string;
+  onClose: () => void;
+}
+
+/** Answers the message of a turn again in a fork that ends before it, and goes there. */
+export default function RerunDialog({ turnId, onClose }: RerunDialogProps) {
+  const navigate = useNavigate();
+  const rerun = useAction(RerunTurnDocument);
+  const keyOf = useIdempotencyKey();
+  const [{ modelId }, field] = useFields({ modelId: "" }, rerun.refusals);
+  const { data, error } = useFresh(RerunModelsDocument, {});
+
+  const run = async () => {
+    const input = { turnId, modelId: modelId || null };
+    const answer = await rerun.run({ input: { ...input, idempotencyKey: keyOf(input) } });
+    if (!answer?.session) return false;
+    void navigate({ to: "/sessions/$sessionId", params: { sessionId: answer.session.id } });
+    return true;
+  };
+  return (
+    <FormDialog
+      title="Run again"
+      action={rerun.busy ? "Starting…" : "Run again"}
+      state={rerun}
+      fields={["modelId"]}
+      onSubmit={run}
+      onClose={onClose}
+    >
+      <p className="text-sm text-ink-2">
+        The message of this turn is answered again in a fork of the session that ends before it.
+        This session stays as it is.
+      </p>
+      <RequestError error={error} />
+      <SelectField label="Model" none="The same as before" {...field("modelId")}>
+        <ModelOptions models={data?.models.nodes ?? []} chosen={modelId} />
+      </SelectField>
+    </FormDialog>
+  );
+}
