@@ -26,14 +26,11 @@ func (r *mutationResolver) RateTurn(ctx context.Context, input model.RateTurnInp
 
 // Feedback is the resolver for the feedback field.
 func (r *turnResolver) Feedback(ctx context.Context, obj *model.Turn) ([]*model.TurnFeedback, error) {
-	list := []*model.TurnFeedback{}
-	if obj.FinishedAt == nil {
-		return list, nil
-	}
 	rows, _, err := r.loadersOf(ctx).feedback.load(ctx, obj.TurnID)
 	if err != nil {
 		return nil, err
 	}
+	list := []*model.TurnFeedback{}
 	for _, f := range rows {
 		list = append(list, &model.TurnFeedback{
 			Rating: model.Rating(models.Value(f.Rating)), Comment: f.Comment, RatedAt: f.RatedAt, ActorKind: f.ActorKind, ActorID: f.ActorID.Ptr(),

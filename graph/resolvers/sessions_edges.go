@@ -36,9 +36,7 @@ func (l *loaders) expectTurn(t *models.Turn) {
 	l.messages.expect(&t.InputMessageID)
 	l.messages.expect(t.FinalMessageID)
 	l.expectActor(t.StartedByKind, t.StartedByID)
-	if t.FinishedAt != nil {
-		l.feedback.expect(&t.ID)
-	}
+	l.feedback.expect(&t.ID)
 	if waits(model.TurnStatus(t.Status)) {
 		l.waits.expect(&t.ID)
 	}

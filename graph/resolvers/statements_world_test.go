@@ -209,6 +209,9 @@ func (w *world) work(c catalogLine, parent *models.SessionID) *models.SessionID 
 		})
 		answer := message(t.ID, models.MessageAgent)
 		t.FinalMessageID = &answer
+		for range w.n {
+			w.add(&models.Feedback{OrgID: w.org, TurnID: t.ID, ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser, SessionID: id, Rating: new(models.RatingDown)})
+		}
 		owners = append(owners, t)
 		return t
 	}

@@ -35,7 +35,8 @@ test("what begins to wait is told by the browser while the page is hidden, once 
       get: () => (window.hide ? "hidden" : "visible"),
     });
   });
-  const shown = () => page.evaluate(() => window.shown.map(({ title, body }) => `${title} ${body}`));
+  const shown = () =>
+    page.evaluate(() => window.shown.map(({ title, body }) => `${title} ${body}`));
   await signIn(page);
   const agent = await createAgent(page, "sim-default", approvals());
 

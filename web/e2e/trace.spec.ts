@@ -65,7 +65,10 @@ test("a call is opened in the timeline, with what went in and what came out", as
   const original = page.url();
   await page.getByRole("button", { name: "Run again" }).click();
   const dialog = page.getByRole("dialog", { name: "Run again" });
-  const echo = await dialog.locator("option", { hasText: "sim-echo" }).first().getAttribute("value");
+  const echo = await dialog
+    .locator("option", { hasText: "sim-echo" })
+    .first()
+    .getAttribute("value");
   await dialog.getByLabel("Model").selectOption(echo);
   await dialog.getByRole("button", { name: "Run again" }).click();
   await expect(page).not.toHaveURL(original);

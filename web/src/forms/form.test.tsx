@@ -214,10 +214,7 @@ it("takes a number for text until it is one", async () => {
 it("adds a group of tools as one choice, which says what it is today", async () => {
   const labels = { "@destructive": "All destructive tools" };
   const items = { type: "string", "x-reference": "tool", "x-labels": labels } as const;
-  const form = await drawn(
-    { type: "object", properties: { tools: { type: "array", items } } },
-    {},
-  );
+  const form = await drawn({ type: "object", properties: { tools: { type: "array", items } } }, {});
   const tools = document.querySelector("select");
   const all = [...(tools?.options ?? [])].find(({ text: words }) => words.startsWith("All"));
   if (!tools || !all) throw new Error("there is no choice of all destructive tools");

@@ -1,8 +1,8 @@
 import { useEffect } from "react";
 import { useFresh, useReloadOn } from "@/api/useFresh";
 import { type EventKind, WaitCountDocument } from "@/gql/graphql";
-import { useOrgFeed } from "@/live/useOrgFeed";
 import { useNotifications } from "@/live/useNotifications";
+import { useOrgFeed } from "@/live/useOrgFeed";
 import { WAIT_KINDS } from "@/live/waitKinds";
 import { useOutboxRetry } from "@/session/chat/outboxes";
 import type { Waits } from "./waits";

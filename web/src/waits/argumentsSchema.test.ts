@@ -3,7 +3,15 @@ import { kindOf, resolve } from "@/forms/schema";
 import { argumentsSchema } from "./argumentsSchema";
 
 it("has a control for each argument, whatever it is", () => {
-  const value = { path: "/a", content: "one\ntwo", n: 1, all: true, list: [1], of: { a: 1 }, no: null };
+  const value = {
+    path: "/a",
+    content: "one\ntwo",
+    n: 1,
+    all: true,
+    list: [1],
+    of: { a: 1 },
+    no: null,
+  };
   const schema = argumentsSchema(value);
   const kinds = Object.entries(schema.properties ?? {}).map(([name, each]) => [
     name,
@@ -18,6 +26,8 @@ it("has a control for each argument, whatever it is", () => {
     of: "json",
     no: "json",
   });
-  expect(schema.properties?.["content"]).toMatchObject({ title: "content", "x-multiline": true });
-  expect(schema.properties?.["path"]).toMatchObject({ "x-multiline": false });
+  expect(schema.properties).toMatchObject({
+    content: { title: "content", "x-multiline": true },
+    path: { "x-multiline": false },
+  });
 });

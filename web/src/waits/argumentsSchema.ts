@@ -7,7 +7,11 @@ const LONG_TEXT = 60;
 export function argumentsSchema(value: unknown): Schema {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return {};
   const properties = Object.entries(value).map(([name, each]) => [name, schemaOf(name, each)]);
-  return { type: "object", properties: Object.fromEntries(properties) };
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties),
+    required: Object.keys(value),
+  };
 }
 
 function schemaOf(title: string, value: unknown): Schema {

@@ -70,8 +70,8 @@ function WaitMail() {
         <span className="min-w-0">
           <span className="block font-medium">Mail me what waits for me</span>
           <span className="block text-xs text-ink-3">
-            Approvals, questions and paused sessions of this organization that nobody has seen to for
-            some minutes.
+            Approvals, questions and paused sessions of this organization that nobody has seen to
+            for some minutes.
           </span>
         </span>
       </label>

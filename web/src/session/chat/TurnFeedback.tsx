@@ -63,7 +63,11 @@ export function TurnFeedback({ turnId }: { turnId: string }) {
       {said.map(
         ({ by, rating, comment }) =>
           comment !== null && (
-            <p key={by.id} data-feedback={rating} className="order-last w-full text-ink-2 wrap-anywhere">
+            <p
+              key={by.id}
+              data-feedback={rating}
+              className="order-last w-full text-ink-2 wrap-anywhere"
+            >
               “{comment}” – <DoerName by={by} />
             </p>
           ),

@@ -157,7 +157,9 @@ export function TimelineLine(props: TimelineLineProps) {
         {span === null && <Axis scale={scale} />}
         <Bar row={row} scale={scale} now={now} />
         {scale.breaks
-          .filter(({ at, start: from, ms }) => shown(at) && start <= from && from + ms <= (end ?? now))
+          .filter(
+            ({ at, start: from, ms }) => shown(at) && start <= from && from + ms <= (end ?? now),
+          )
           .map(({ at, ms }) => (
             <span
               key={at}

@@ -17,7 +17,7 @@ import { TimelineLine } from "./TimelineLine";
 import { TimelineZoom, ZOOM_STEP } from "./TimelineZoom";
 import { useNow } from "./useNow";
 import { useZoomGestures } from "./useZoomGestures";
-import { fit, pan, type View, zoomAt } from "./zoom";
+import { fitTo, pan, type View, zoomAt } from "./zoom";
 
 const ROW_HEIGHT = 28;
 /** How far a key moves what is shown, as a part of it. */
@@ -68,7 +68,7 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
     const scale = row && scales.of(row.turn.id);
     if (!scale) return;
     const { start, end } = row.span ?? row.turn;
-    setView(fit(scale.at(start) * axis, scale.at(end ?? now) * axis, axis));
+    setView(fitTo(scale.at(start) * axis, scale.at(end ?? now) * axis, axis));
   };
 
   // A link leads to its call, once it has been read.

@@ -34,11 +34,7 @@ export function TimelineZoom(props: TimelineZoomProps) {
         <ZoomButton label="Zoom in (+)" onClick={() => onZoom(1 / ZOOM_STEP)}>
           <Plus size={13} />
         </ZoomButton>
-        <ZoomButton
-          label="Zoom out (-)"
-          disabled={view === null}
-          onClick={() => onZoom(ZOOM_STEP)}
-        >
+        <ZoomButton label="Zoom out (-)" disabled={view === null} onClick={() => onZoom(ZOOM_STEP)}>
           <Minus size={13} />
         </ZoomButton>
         <ZoomButton label="Zoom to the selection (F)" onClick={onFit}>
@@ -99,6 +95,7 @@ function Brush({ axis, view, turn, scale, now, onView }: TimelineZoomProps) {
     grip.current = null;
   };
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the buttons beside it and the keys of the list do the same.
     <div
       data-brush
       title="Drag to zoom, double-click to show all"

@@ -108,8 +108,7 @@ class DrawnTurn {
       for (let ms = Math.ceil(first / step) * step; ms < last; ms += step) {
         const place = at(this.start + ms);
         const before = ticks.at(-1);
-        const room =
-          place <= 1 - CLOSEST_TICKS && (!before || place - before.at >= CLOSEST_TICKS);
+        const room = place <= 1 - CLOSEST_TICKS && (!before || place - before.at >= CLOSEST_TICKS);
         if (room) ticks.push({ ms, at: place });
       }
     }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { between, fit, pan, type View, zoomAt } from "./zoom";
+import { between, fitTo, pan, type View, zoomAt } from "./zoom";
 
 const AXIS = 10_000;
 
@@ -18,8 +18,8 @@ it("moves, and stops at the ends", () => {
 });
 
 it("fits a call with some room, and shows what was brushed in either direction", () => {
-  expect(fit(2000, 3000, AXIS)).toEqual({ from: 1950, to: 3050 });
-  expect(fit(0, AXIS, AXIS)).toBeNull();
+  expect(fitTo(2000, 3000, AXIS)).toEqual({ from: 1950, to: 3050 });
+  expect(fitTo(0, AXIS, AXIS)).toBeNull();
   expect(between(3000, 2000, AXIS)).toEqual({ from: 2000, to: 3000 });
   expect(between(-500, 20_000, AXIS)).toBeNull();
 });

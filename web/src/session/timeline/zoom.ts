@@ -10,7 +10,12 @@ const SHORTEST_MS = 10;
 const ROOM = 0.05;
 
 /** Shows more, or less, around a place of what is shown: 0 is its beginning, 1 its end. Null shows all. */
-export function zoomAt(view: View | null, factor: number, place: number, axis: number): View | null {
+export function zoomAt(
+  view: View | null,
+  factor: number,
+  place: number,
+  axis: number,
+): View | null {
   const { from, to } = view ?? { from: 0, to: axis };
   const length = Math.max((to - from) * factor, Math.min(SHORTEST_MS, axis));
   const anchor = from + place * (to - from);
@@ -25,7 +30,7 @@ export function pan(view: View | null, share: number, axis: number): View | null
 }
 
 /** Shows what lies between two places of the axis, with some room. */
-export function fit(start: number, end: number, axis: number): View | null {
+export function fitTo(start: number, end: number, axis: number): View | null {
   const length = Math.max(end - start, Math.min(SHORTEST_MS, axis));
   return within(start - ROOM * length, length * (1 + 2 * ROOM), axis);
 }
