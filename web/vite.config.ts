@@ -35,6 +35,8 @@ export default defineConfig({
     },
   },
   server: {
+    // The guides in docs/ are part of the dashboard.
+    fs: { allow: [".."] },
     proxy: {
       "/graphql": {
         target: `http://${backend}`,

@@ -184,7 +184,8 @@ func TestTheSessionsOfAgents(t *testing.T) {
 		want := fmt.Sprintf(`{"agents":{"nodes":[`+
 			`{"name":"none","sessions":{"totalCount":0,"nodes":[],"pageInfo":{"hasNextPage":false}}},`+
 			`{"name":"two","sessions":{"totalCount":1,"nodes":[{"id":%q}],"pageInfo":{"hasNextPage":false}}},`+
-			`{"name":"one","sessions":{"totalCount":3,"nodes":[{"id":%q},{"id":%q}],"pageInfo":{"hasNextPage":true}}}]}}`, s[1], s[3], s[2])
+			`{"name":"one","sessions":{"totalCount":3,"nodes":[{"id":%q},{"id":%q}],"pageInfo":{"hasNextPage":true}}},`+
+			`{"name":"demo","sessions":{"totalCount":0,"nodes":[],"pageInfo":{"hasNextPage":false}}}]}}`, s[1], s[3], s[2])
 		if err != nil || data != want {
 			t.Errorf("got %s, %v\nwant %s", data, err, want)
 		}
@@ -249,7 +250,7 @@ func TestStatementsDoNotGrowWithThePage(t *testing.T) {
 func TestWithoutLoadersEdgesWorkAsWell(t *testing.T) {
 	a := newAPI(t, storetest.SQLite(t))
 	a.agent(map[string]any{"name": "a", "systemPrompt": "", "harnessId": a.generic.String()})
-	data, err := execute(auth.WithPrincipal(t.Context(), a.principal), a.exec, `{ agents { nodes { harness { name parent { name } chain { name } } } } }`, nil)
+	data, err := execute(auth.WithPrincipal(t.Context(), a.principal), a.exec, `{ agents(first: 1) { nodes { harness { name parent { name } chain { name } } } } }`, nil)
 	if want := `{"agents":{"nodes":[{"harness":{"name":"generic","parent":{"name":"base"},"chain":[{"name":"base"},{"name":"generic"}]}}]}}`; err != nil || data != want {
 		t.Fatalf("got %s, %v", data, err)
 	}

@@ -68,8 +68,8 @@ func (b *builtIn) apply(h *models.Harness) bool {
 	return true
 }
 
-// SeedOrg fills a new organization with what every one has from the start: the provider of simulated models, its models, and the built-in
-// harnesses. It returns the harness and the model that are to be the organization's defaults.
+// SeedOrg fills a new organization with what every one has from the start: the provider of simulated models, its models, the built-in
+// harnesses, and an agent to try. It returns the harness and the model that are to be the organization's defaults.
 func (s *Service) SeedOrg(_ context.Context, tx *gorm.DB, org models.OrgID, now models.Millis) (models.HarnessID, models.ModelID, error) {
 	model, err := seedModels(tx, org, now)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Service) SeedOrg(_ context.Context, tx *gorm.DB, org models.OrgID, now 
 		}
 		last, ids[b.name] = row.ID, &row.ID
 	}
-	return last, model, nil
+	return last, model, seedDemo(tx, org, last, model, now)
 }
 
 func seedModels(tx *gorm.DB, org models.OrgID, now models.Millis) (models.ModelID, error) {

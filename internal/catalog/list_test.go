@@ -41,8 +41,8 @@ func TestListsArePagedFilteredAndSearched(t *testing.T) {
 			return strings.Join(all, "|")
 		}
 		for f, want := range map[catalog.Filter]string{
-			{}:                                       "z.9|al_x|ALP-100|Beta|Alpha",
-			{IncludeArchived: true}:                  "z.9|al_x|ALP-100|Beta|alphabet|Alpha",
+			{}:                                       "z.9|al_x|ALP-100|Beta|Alpha|demo",
+			{IncludeArchived: true}:                  "z.9|al_x|ALP-100|Beta|alphabet|Alpha|demo",
 			{Search: "alp"}:                          "ALP-100|Alpha",
 			{Search: "ALPHA", IncludeArchived: true}: "alphabet|Alpha",
 			{Search: "al_"}:                          "al_x",
@@ -92,6 +92,34 @@ func TestModelsOfArchivedProvidersAreListedOnlyWithTheirProvider(t *testing.T) {
 		}
 		if got := must(e.svc.ListProviders(ctx, e.mine.id, nil, 10))(t); len(got) != 1 || got[0].Name != "Simulated" {
 			t.Errorf("the providers are %v", got)
+		}
+	})
+}
+
+func TestTheDemoAgent(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		ctx := t.Context()
+		demo := must(e.svc.ListAgents(ctx, e.mine.id, catalog.Filter{}, nil, 10))(t)[0]
+		// It needs neither a provider nor the organization's default model.
+		e.writeOwn(func(tx *gorm.DB) error {
+			return tx.Model(&models.Org{}).Where("id = ?", e.mine.id).Update("default_model_id", nil).Error
+		})
+		eff := must(e.svc.EffectiveForSession(ctx, e.mine.id, catalog.Run{HarnessID: *demo.HarnessID, AgentID: &demo.ID}))(t)
+		if demo.Name != "demo" || eff.Model.Model.Name != "sim-default" || !strings.Contains(eff.SystemPrompt, demo.SystemPrompt) {
+			t.Errorf("%+v runs with %+v", demo, eff)
+		}
+		if h := must(e.svc.AgentRevisions(ctx, e.mine.id, demo.ID, 100, 10))(t); len(h) != 1 || h[0].ActorKind != models.ActorSystem {
+			t.Errorf("its history is %+v", h)
+		}
+		must(e.svc.ArchiveAgent(ctx, e.mine.member, demo.ID))(t)
+		if err := e.svc.RefreshBuiltIns(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := must(e.svc.CountAgents(ctx, e.mine.id, catalog.Filter{}))(t); n != 0 {
+			t.Errorf("there are %d agents once it is archived", n)
+		}
+		if n := must(e.svc.CountAgents(ctx, e.theirs.id, catalog.Filter{}))(t); n != 1 {
+			t.Errorf("another organization has %d agents", n)
 		}
 	})
 }

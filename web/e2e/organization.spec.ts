@@ -170,9 +170,10 @@ test("another organization is made and switched to; nothing of the first stays, 
   await tab.getByRole("button", { name: "Create organization" }).click();
   await expect(tab.getByRole("button", { name: `Organization ${name}, switch` })).toBeVisible();
   await expect(tab).toHaveURL(/\/$/);
-  await expect(tab.getByText("No sessions yet")).toBeVisible();
+  await expect(tab.getByText(`Welcome to ${name}`)).toBeVisible();
   await tab.getByRole("link", { name: "Agents" }).first().click();
-  await expect(tab.getByText("No agents yet")).toBeVisible();
+  // The only one is its own, which it began with.
+  await expect(tab.getByRole("main").getByRole("link", { name: /Demo/ })).toHaveCount(1);
   await expect(tab.getByText("Secret of the first")).toHaveCount(0);
 
   // The other tab shares the cookies, and shows neither a mix nor what was.
@@ -180,7 +181,7 @@ test("another organization is made and switched to; nothing of the first stays, 
   await expect(second.getByText("Secret of the first")).toHaveCount(0);
   await expect(second.getByRole("navigation", { name: "Main" })).toHaveCount(0);
   await second.getByRole("button", { name: `Continue in ${name}` }).click();
-  await expect(second.getByText("No sessions yet")).toBeVisible();
+  await expect(second.getByText(`Welcome to ${name}`)).toBeVisible();
   await second.goto("/agents/new");
   await expect(second.getByLabel("System prompt")).toHaveValue("");
 
@@ -190,7 +191,7 @@ test("another organization is made and switched to; nothing of the first stays, 
   await expect(second.getByRole("button", { name: "Organization Default, switch" })).toBeVisible();
   await expect(tab.getByText("You are in Default now")).toBeVisible();
   await tab.getByRole("button", { name: `Back to ${name}` }).click();
-  await expect(tab.getByText("No agents yet")).toBeVisible();
+  await expect(tab.getByRole("main").getByRole("link", { name: /Demo/ })).toHaveCount(1);
   await expect(second.getByText(`You are in ${name} now`)).toBeVisible();
   const { viewer } = await requestAsPage<{ viewer: { org: { name: string } } }>(tab, "Viewer");
   expect(viewer.org.name).toBe(name);

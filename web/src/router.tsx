@@ -115,6 +115,16 @@ const appPages = [
     component: lazy(() => import("./approvals/ApprovalsPage"), "ApprovalsPage"),
   }),
   createRoute({
+    ...inApp("SESSIONS_WRITE"),
+    path: "/api",
+    component: lazy(() => import("./developers/ApiPage"), "ApiPage"),
+  }),
+  createRoute({
+    ...inApp("SESSIONS_READ"),
+    path: "/docs/$guide",
+    component: lazy(() => import("./developers/GuidePage"), "GuidePage"),
+  }),
+  createRoute({
     ...inApp("CATALOG_READ"),
     path: "/agents",
     validateSearch: catalogListSearch,

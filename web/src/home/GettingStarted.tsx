@@ -1,89 +1,112 @@
-import { Link } from "@tanstack/react-router";
-import { Bot, ChevronRight, Cpu, MessagesSquare, Rocket } from "lucide-react";
-import { type ReactNode, useId } from "react";
-import { useMay } from "@/shell/viewer";
-import { ApiRequest, EmptyState } from "@/ui/EmptyState";
-import { curlRequest } from "@/ui/graphqlRequest";
+import { Link, type LinkProps } from "@tanstack/react-router";
+import { Check, ChevronRight, Rocket } from "lucide-react";
+import { useId } from "react";
+import { useFresh } from "@/api/useFresh";
+import { GettingStartedDocument } from "@/gql/graphql";
+import { useMay, useViewer } from "@/shell/viewer";
+import { Button } from "@/ui/Button";
+import { classes } from "@/ui/classes";
+import { EmptyState } from "@/ui/EmptyState";
+import { useStoredState } from "@/ui/useStoredState";
+import { Section } from "./Section";
+import { firstSteps } from "./steps";
 
-/** The first steps, as buttons and as a request, for an organization in which nothing has run yet. */
-export function GettingStarted({ hasAgents }: { hasAgents: boolean }) {
-  const mayCreateAgents = useMay("CATALOG_WRITE");
+/** The first steps in an organization and how far they are, until they are done or dismissed. */
+export function GettingStarted({ started }: { started: boolean }) {
+  const { org, user, permissions } = useViewer();
   const mayRun = useMay("SESSIONS_WRITE");
-  const mayConnect = useMay("PROVIDERS_MANAGE");
-  if (!mayRun) {
-    return (
-      <EmptyState icon={<Rocket size={20} />} title="No sessions yet">
-        Your role can view sessions but not start them. Sessions started by others appear here.
-      </EmptyState>
-    );
-  }
+  const [dismissed, setDismissed] = useStoredState(
+    localStorage,
+    `ostler.firstSteps.${org.id}.${user?.id ?? ""}`,
+    false,
+  );
+  const { data } = useFresh(
+    GettingStartedDocument,
+    { keys: permissions.includes("API_KEYS_MANAGE") },
+    !mayRun || dismissed,
+  );
+  const steps = data ? firstSteps(permissions, data, started) : [];
+  const left = steps.filter(({ done }) => !done).length;
+
+  if (!mayRun || dismissed) return started ? null : <NothingYet mayRun={mayRun} />;
+  if (left === 0) return null;
+  const card = (
+    <Section
+      title="Get started"
+      aside={
+        <span className="flex items-center gap-2 text-xs text-ink-3">
+          <span>
+            {steps.length - left} of {steps.length} done
+          </span>
+          <Button look="ghost" className="h-6 px-1.5 text-xs" onClick={() => setDismissed(true)}>
+            Dismiss
+          </Button>
+        </span>
+      }
+    >
+      <ol className="divide-y divide-line">
+        {steps.map((step) => (
+          <Step key={step.title} {...step} />
+        ))}
+      </ol>
+    </Section>
+  );
+  if (started) return card;
   return (
     <div className="mx-auto max-w-2xl px-4 py-10 sm:px-6">
       <div className="mb-4 flex size-11 items-center justify-center rounded-xl border border-line bg-surface text-ink-3 shadow-card">
         <Rocket size={20} aria-hidden />
       </div>
-      <h2 className="text-base font-semibold">No sessions yet</h2>
-      <p className="mt-1 text-sm text-ink-2">
-        You can start right away: this server includes a simulated model that needs no API key.
+      <h2 className="text-base font-semibold">Welcome to {org.name}</h2>
+      <p className="mt-1 mb-6 text-sm text-ink-2">
+        An agent says what to do and with which tools; a session is a conversation with it. A demo
+        agent is ready: it runs on a simulated model that needs no API key.
       </p>
-      <ol className="card mt-6 divide-y divide-line">
-        {mayCreateAgents && (
-          <Step icon={<Bot size={16} />} title="Create an agent" done={hasAgents} to="/agents/new">
-            Give it instructions and tools.
-          </Step>
-        )}
-        <Step
-          icon={<MessagesSquare size={16} />}
-          title="Start a session"
-          to="/sessions"
-          search={{ new: "" }}
-        >
-          Talk to an agent and watch it work.
-        </Step>
-        {mayConnect && (
-          <Step icon={<Cpu size={16} />} title="Connect a model provider" to="/models">
-            Use Anthropic, OpenAI, Google or your own server.
-          </Step>
-        )}
-      </ol>
-      <ApiRequest
-        text={curlRequest(
-          "mutation ($input: CreateSessionInput!) { createSession(input: $input) { session { id } userErrors { path message } } }",
-          { input: { title: "First steps" } },
-        )}
-      />
+      {card}
     </div>
   );
 }
 
+function NothingYet({ mayRun }: { mayRun: boolean }) {
+  return (
+    <EmptyState icon={<Rocket size={20} />} title="No sessions yet">
+      {mayRun
+        ? "Start one to talk to an agent. Everything that runs appears here, live."
+        : "Your role can view sessions but not start them. Sessions started by others appear here."}
+    </EmptyState>
+  );
+}
+
 interface StepProps {
-  icon: ReactNode;
   title: string;
-  done?: boolean;
-  to: "/agents/new" | "/sessions" | "/models";
-  search?: { new: string };
-  /** What it is for. */
-  children: string;
+  about: string;
+  done: boolean;
+  link: Pick<LinkProps, "to" | "search">;
 }
 
 /** The whole row is the link, and its name is its title. */
-function Step({ icon, title, done = false, to, search, children }: StepProps) {
-  const about = useId();
+function Step({ title, about, done, link }: StepProps) {
+  const id = useId();
   return (
     <li>
       <Link
-        to={to}
-        {...(search && { search })}
+        {...link}
         aria-label={done ? `${title} (done)` : title}
-        aria-describedby={about}
+        aria-describedby={id}
         className="flex items-center gap-3 px-4 py-3 text-sm transition-colors hover:bg-hover focus-visible:-outline-offset-2"
       >
-        <span className="text-ink-3">{icon}</span>
+        <span
+          className={classes(
+            "flex size-5 shrink-0 items-center justify-center rounded-full border",
+            done ? "border-ok text-ok" : "border-line-strong text-transparent",
+          )}
+        >
+          <Check size={13} aria-hidden />
+        </span>
         <span className="min-w-0 flex-1">
-          <span className="font-medium">{title}</span>
-          {done && <span className="text-ok"> · done</span>}
-          <span id={about} className="block text-ink-2">
-            {children}
+          <span className={done ? "text-ink-2" : "font-medium"}>{title}</span>
+          <span id={id} className="block text-ink-2">
+            {about}
           </span>
         </span>
         <ChevronRight size={16} aria-hidden className="text-ink-3" />

@@ -78,9 +78,10 @@ export function HomePage() {
           </div>
         )}
         {!data && !error && recent.length === 0 && <SkeletonRows />}
-        {fresh && <GettingStarted hasAgents={data.agents.nodes.length > 0} />}
+        {fresh && <GettingStarted started={false} />}
         {recent.length > 0 && (
           <div className="mx-auto grid max-w-7xl gap-6 p-4 sm:p-6">
+            <GettingStarted started />
             <WaitingForYou waits={data?.waits.nodes ?? []} paused={paused} />
             {data && <Operations figures={data.operations} period={period} />}
             <div className="grid items-start gap-6 xl:grid-cols-2">

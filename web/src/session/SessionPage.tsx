@@ -28,6 +28,7 @@ function SessionWorkbench({ sessionId }: { sessionId: string }) {
   // Here and not in the chat: messages go out even while the rest of the page can't be shown.
   const outbox = useOutbox(sessionId, feed);
   const session = data?.session;
+  const { title = session?.title ?? null } = feed.session;
   const live = feed.connection.status === "live";
   const failed = error !== undefined;
   useEffect(() => {
@@ -47,6 +48,7 @@ function SessionWorkbench({ sessionId }: { sessionId: string }) {
           {view === "chat" && (
             <ChatView
               sessionId={sessionId}
+              title={title}
               feed={feed}
               outbox={outbox}
               stoppingTurnId={session.activeTurn?.cancelRequestedAt ? session.activeTurn.id : null}

@@ -1,5 +1,6 @@
 import {
   Bot,
+  Braces,
   Building2,
   ChartColumn,
   CircleAlert,
@@ -33,6 +34,7 @@ export const PAGES = [
   { to: "/budgets", label: "Budgets", key: "b", icon: Wallet, offer: ["BUDGETS_READ"] },
   { to: "/payments", label: "Payments", key: "y", icon: Receipt, offer: ["BUDGETS_READ"] },
   { to: "/usage", label: "Usage", key: "u", icon: ChartColumn, offer: ["USAGE_READ"] },
+  { to: "/api", label: "API", key: "i", icon: Braces, offer: ["SESSIONS_WRITE"] },
   { to: "/organization", label: "Organization", key: "o", icon: Building2, offer: ["ORG_READ"] },
 ] as const satisfies readonly {
   to: string;

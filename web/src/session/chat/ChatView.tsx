@@ -1,11 +1,10 @@
-import { Hourglass, MessageSquareDashed } from "lucide-react";
+import { Hourglass } from "lucide-react";
 import { lazy, Suspense, useCallback, useMemo, useRef } from "react";
+import type { Delivery } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
-import { EmptyState } from "@/ui/EmptyState";
-import { curlRequest } from "@/ui/graphqlRequest";
 import { Spinner } from "@/ui/Loading";
 import { keyOf } from "../feed/history";
-import type { ChatItem } from "../feed/state";
+import type { ChatItem, MessageImage } from "../feed/state";
 import type { Feed } from "../feed/useSessionFeed";
 import { EarlierLine } from "../tail/EarlierLine";
 import { JumpToLatest } from "../tail/JumpToLatest";
@@ -14,9 +13,11 @@ import { ChatActionsContext } from "./actions";
 import { ChatItemView } from "./ChatItemView";
 import { Composer } from "./Composer";
 import { latestEndedTurn } from "./latestTurn";
+import { NoMessages } from "./NoMessages";
 import { OutboxList } from "./OutboxList";
 import { QueuedTurns } from "./QueuedTurns";
 import { StopButton } from "./StopButton";
+import { titleOf } from "./titleOf";
 import type { SessionOutbox } from "./useOutbox";
 import { useStop } from "./useStop";
 
@@ -26,15 +27,17 @@ const PauseNote = lazy(() => import("../budget/PauseNote"));
 
 interface ChatViewProps {
   sessionId: string;
+  /** Null for none: then the first message gives it one. */
+  title: string | null;
   feed: Feed;
   outbox: SessionOutbox;
   /** The turn that was being stopped when this page was opened. */
   stoppingTurnId: string | null;
 }
 
-export function ChatView({ sessionId, feed, outbox, stoppingTurnId }: ChatViewProps) {
+export function ChatView({ sessionId, title, feed, outbox, stoppingTurnId }: ChatViewProps) {
   const { session } = feed;
-  const { entries, send: sendMessage } = outbox;
+  const { entries } = outbox;
   const mayWrite = useMay("SESSIONS_WRITE");
 
   const queued = new Set(session.queuedTurnIds);
@@ -52,15 +55,20 @@ export function ChatView({ sessionId, feed, outbox, stoppingTurnId }: ChatViewPr
   const waiting = paused || session.status === "WAITING";
   const stop = useStop(session.activeTurnId, stoppingTurnId, mayWrite);
 
-  const { turns, feedback, budgetVersion } = session;
-  const latestTurnId = entries.length > 0 ? null : latestEndedTurn(session);
-  const send = useCallback(
-    (text: string) => {
-      sendMessage(text, "STEER");
+  const empty = session.caughtUp && items.length === 0 && entries.length === 0;
+  const untitled = empty && title === null;
+  const { send: add } = outbox;
+  const sendMessage = useCallback(
+    (text: string, delivery: Delivery, images: readonly MessageImage[] = []) => {
+      add(text, delivery, images, untitled ? titleOf(text) : null);
       jump();
     },
-    [sendMessage, jump],
+    [add, untitled, jump],
   );
+
+  const { turns, feedback, budgetVersion } = session;
+  const latestTurnId = entries.length > 0 ? null : latestEndedTurn(session);
+  const send = useCallback((text: string) => sendMessage(text, "STEER"), [sendMessage]);
   const actions = useMemo(
     () => ({
       sessionId,
@@ -86,9 +94,7 @@ export function ChatView({ sessionId, feed, outbox, stoppingTurnId }: ChatViewPr
           className="min-h-0 flex-1 overflow-y-auto focus-visible:-outline-offset-2"
         >
           {!session.caughtUp && <Spinner />}
-          {session.caughtUp && items.length === 0 && entries.length === 0 && (
-            <NoMessages sessionId={sessionId} mayWrite={mayWrite} />
-          )}
+          {empty && <NoMessages onSend={mayWrite ? send : null} />}
           <div className="relative" style={{ height: list.getTotalSize() }}>
             <EarlierLine feed={feed} />
             <div
@@ -152,10 +158,7 @@ export function ChatView({ sessionId, feed, outbox, stoppingTurnId }: ChatViewPr
                 sessionId={sessionId}
                 working={working}
                 paused={paused}
-                onSend={(text, delivery, images) => {
-                  sendMessage(text, delivery, images);
-                  jump();
-                }}
+                onSend={sendMessage}
               >
                 <StopButton stopping={stop.stopping} onStop={stop.stop} />
               </Composer>
@@ -206,27 +209,5 @@ function Working({ waiting, paused, stopping }: WorkingProps) {
         />
       ))}
     </div>
-  );
-}
-
-function NoMessages({ sessionId, mayWrite }: { sessionId: string; mayWrite: boolean }) {
-  if (!mayWrite) {
-    return (
-      <EmptyState icon={<MessageSquareDashed size={20} />} title="No messages yet">
-        New messages appear here as they arrive.
-      </EmptyState>
-    );
-  }
-  return (
-    <EmptyState
-      icon={<MessageSquareDashed size={20} />}
-      title="Start the conversation"
-      request={curlRequest(
-        "mutation ($input: SendMessageInput!) { sendMessage(input: $input) { turn { id } userErrors { path message } } }",
-        { input: { sessionId, content: [{ text: "Hello" }] } },
-      )}
-    >
-      Write a message below. The agent works in the background; you can close this page at any time.
-    </EmptyState>
   );
 }

@@ -5,9 +5,24 @@ import remarkGfm from "remark-gfm";
 import { CopyButton } from "@/ui/CopyButton";
 import { Pre } from "@/ui/Pre";
 
+/** How blocks of code and tables look, in any Markdown. */
+export const blocks: Pick<Components, "pre" | "table"> = {
+  pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
+  table: ({ children }) => (
+    <div
+      className="table-scroll"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard.
+      tabIndex={0}
+    >
+      <table>{children}</table>
+    </div>
+  ),
+};
+
 // What a model writes is not trusted: HTML in it is shown as text, links lose every scheme that could run code (the
 // library's own rule), and pictures become links, so that reading a message contacts nobody.
 const components: Components = {
+  ...blocks,
   a: ({ href, children }) => (
     <a href={href} target="_blank" rel="noopener noreferrer nofollow">
       {children}
@@ -21,16 +36,6 @@ const components: Components = {
     >
       {alt || "image"}
     </a>
-  ),
-  pre: ({ children }) => <CodeBlock>{children}</CodeBlock>,
-  table: ({ children }) => (
-    <div
-      className="table-scroll"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard.
-      tabIndex={0}
-    >
-      <table>{children}</table>
-    </div>
   ),
 };
 

@@ -11,6 +11,8 @@ export interface OutboxEntry {
   readonly delivery: Delivery;
   /** The newest item of the session when it was written; null for none. */
   readonly after: string | null;
+  /** What it names its session, which has no title; null where it has. */
+  readonly title: string | null;
   /** `stalled` waits for the connection; `sent` waits for its event. */
   readonly state: "waiting" | "sending" | "sent" | "stalled" | "refused";
   readonly messageId: string | null;
@@ -39,6 +41,7 @@ export class Outbox extends Store<readonly OutboxEntry[]> {
     delivery: Delivery,
     images: readonly MessageImage[] = [],
     after: string | null = null,
+    title: string | null = null,
   ): void {
     this.#set([
       ...this.snapshot,
@@ -48,6 +51,7 @@ export class Outbox extends Store<readonly OutboxEntry[]> {
         images,
         delivery,
         after,
+        title,
         state: "waiting",
         messageId: null,
         problem: null,
@@ -145,8 +149,9 @@ function readEntries(storage: Storage, key: string): OutboxEntry[] {
   try {
     const stored = (JSON.parse(storage.getItem(key) ?? "[]") as OutboxEntry[]).map((entry) => ({
       ...entry,
-      // What an older dashboard has stored has none.
+      // What an older dashboard has stored has neither.
       images: entry.images ?? [],
+      title: entry.title ?? null,
     }));
     // Whether the last try got through is unknown; the key makes another try safe.
     return stored.map((entry) =>

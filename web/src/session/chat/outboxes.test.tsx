@@ -57,7 +57,7 @@ it("sends a message when the connection is back, though its session's page was l
     );
 
   await show("session", false);
-  await act(async () => session?.send("Hello", "STEER"));
+  await act(async () => session?.send("Hello", "STEER", [], null));
   expect(session?.entries).toMatchObject([{ state: "stalled" }]);
   await show("agents", false);
   reachable = true;

@@ -1,7 +1,7 @@
 import { useCallback, useContext, useEffect, useMemo, useSyncExternalStore } from "react";
 import { type Client, useClient } from "urql";
 import { describeError } from "@/api/errors";
-import { type Delivery, SendMessageDocument } from "@/gql/graphql";
+import { type Delivery, SendMessageDocument, UpdateSessionTitleDocument } from "@/gql/graphql";
 import type { FeedSnapshot } from "../feed/feed";
 import type { MessageImage } from "../feed/state";
 import { Outbox, type OutboxEntry, type SendOutcome, unseenEntries } from "./outbox";
@@ -37,8 +37,8 @@ export function useOutbox(sessionId: string, feed: FeedSnapshot) {
 
   const newest = items.at(-1)?.id ?? null;
   const send = useCallback(
-    (text: string, delivery: Delivery, images?: readonly MessageImage[]) =>
-      outbox.add(text, delivery, images, newest),
+    (text: string, delivery: Delivery, images: readonly MessageImage[], title: string | null) =>
+      outbox.add(text, delivery, images, newest, title),
     [outbox, newest],
   );
   return { outbox, entries: unseenEntries(entries, items), send };
@@ -47,7 +47,7 @@ export function useOutbox(sessionId: string, feed: FeedSnapshot) {
 async function sendMessage(
   client: Client,
   sessionId: string,
-  { key, text, images, delivery }: OutboxEntry,
+  { key, text, images, delivery, title }: OutboxEntry,
 ): Promise<SendOutcome> {
   const { data, error } = await client
     .mutation(SendMessageDocument, {
@@ -66,7 +66,12 @@ async function sendMessage(
   const refused = data?.sendMessage.userErrors[0];
   if (refused) return { kind: "refused", problem: refused.message };
   const message = data?.sendMessage.message;
-  if (message) return { kind: "sent", messageId: message.id };
+  if (message) {
+    // The message has arrived whatever becomes of this; a session without a title can be given one later.
+    if (title)
+      void client.mutation(UpdateSessionTitleDocument, { id: sessionId, title }).toPromise();
+    return { kind: "sent", messageId: message.id };
+  }
   if (error && !error.networkError && error.graphQLErrors.length > 0) {
     return { kind: "refused", problem: describeError(error) };
   }
