@@ -4,6 +4,7 @@ import {
   longText,
   openNewSession,
   SLOW_ECHO,
+  scriptedError,
   send,
   signIn,
   turnSummary,
@@ -105,4 +106,43 @@ test("client tools of an agent are edited, and shown in what it would run with",
   await page.reload();
   await page.getByText("Tells the weather.").first().click();
   await expect(page.getByLabel("Timeout in seconds")).toHaveValue("30");
+});
+
+test("an earlier message is edited, and answered in a fork that ends before it", async ({
+  page,
+}) => {
+  await signIn(page);
+  await openNewSession(page, await createAgent(page, "sim-echo"), "First try");
+  for (const [before, text] of ["one", "two", "three"].entries()) {
+    await send(page, text);
+    await expect(turnSummary(page)).toHaveCount(before + 1);
+  }
+  const original = page.url();
+  const second = userMessages(page).nth(1);
+  await second.hover();
+  await second.getByRole("button", { name: "Edit in a fork" }).click();
+  const field = page.getByRole("textbox", { name: "Edit message" });
+  await expect(field).toHaveValue("two");
+  await field.fill("two, edited");
+  // What is typed is not lost with the page.
+  await page.reload();
+  await expect(field).toHaveValue("two, edited");
+  await page.getByRole("button", { name: "Send in a fork" }).click();
+  await expect(page).not.toHaveURL(original);
+  await expect(agentMessages(page).last()).toContainText("two, edited");
+  await expect(userMessages(page)).toHaveText([/one/, /two, edited/]);
+  await page.goto(original);
+  await expect(userMessages(page)).toHaveText([/one/, /two/, /three/]);
+});
+
+test("a turn that failed is tried again from its message", async ({ page }) => {
+  await signIn(page);
+  await openNewSession(page, await createAgent(page, "sim-script"), "Fails");
+  await send(page, scriptedError({ status: 401 }));
+  const original = page.url();
+  await page.getByRole("button", { name: "Retry in a fork" }).click();
+  await expect(page).not.toHaveURL(original);
+  await expect(userMessages(page)).toHaveCount(1);
+  // The same message fails again, in a turn of its own.
+  await expect(page.getByRole("button", { name: "Retry in a fork" })).toBeVisible();
 });

@@ -1,11 +1,10 @@
-import { useNavigate } from "@tanstack/react-router";
-import { GitFork } from "lucide-react";
-import { useRef, useState } from "react";
-import { useMutation } from "urql";
-import { describeError } from "@/api/errors";
-import { newIdempotencyKey } from "@/api/idempotency";
-import { ForkSessionDocument } from "@/gql/graphql";
+import { GitFork, RotateCcw } from "lucide-react";
+import type { ReactNode } from "react";
+import { otherErrors } from "@/api/errors";
+import { type Attempt, useAction } from "@/api/useAction";
+import { ForkSessionDocument, RerunTurnDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
+import { useMade } from "./useMade";
 
 interface ForkButtonProps {
   sessionId: string;
@@ -17,35 +16,54 @@ interface ForkButtonProps {
 
 /** Makes a session with the same history, and goes there. */
 export function ForkButton({ sessionId, throughTurnId, label, className }: ForkButtonProps) {
-  const navigate = useNavigate();
-  const [{ fetching, error }, fork] = useMutation(ForkSessionDocument);
-  const [refusal, setRefusal] = useState<string | null>(null);
-  // A second try after a lost answer must give the same session.
-  const key = useRef(newIdempotencyKey());
+  const fork = useAction(ForkSessionDocument);
+  const made = useMade();
+  const make = () =>
+    made(`${throughTurnId}`, (idempotencyKey) =>
+      fork.run({ input: { sessionId, throughTurnId, idempotencyKey } }),
+    );
+  return (
+    <Making attempt={fork} onMake={() => void make()} className={className}>
+      <GitFork size={13} aria-hidden />
+      {fork.busy ? "Forking…" : label}
+    </Making>
+  );
+}
 
-  const make = async () => {
-    const { data } = await fork({
-      input: { sessionId, throughTurnId, idempotencyKey: key.current },
-    });
-    const made = data?.forkSession;
-    setRefusal(made?.userErrors[0]?.message ?? null);
-    if (!made) return;
-    key.current = newIdempotencyKey();
-    if (!made.session) return;
-    void navigate({ to: "/sessions/$sessionId", params: { sessionId: made.session.id } });
-  };
+interface RerunButtonProps {
+  turnId: string;
+  label: string;
+  className: string;
+}
 
-  const problem = refusal ?? (error ? describeError(error) : null);
+/** Answers the message of a turn again in a fork that ends before it, and goes there. */
+export function RerunButton({ turnId, label, className }: RerunButtonProps) {
+  const rerun = useAction(RerunTurnDocument);
+  const made = useMade();
+  const make = () =>
+    made(turnId, (idempotencyKey) => rerun.run({ input: { turnId, idempotencyKey } }));
+  return (
+    <Making attempt={rerun} onMake={() => void make()} className={className}>
+      <RotateCcw size={13} aria-hidden />
+      {rerun.busy ? "Starting…" : label}
+    </Making>
+  );
+}
+
+interface MakingProps {
+  attempt: Attempt;
+  onMake: () => void;
+  className: string | undefined;
+  children: ReactNode;
+}
+
+/** A button that makes a session, and what became of it when that failed. */
+function Making({ attempt, onMake, className, children }: MakingProps) {
+  const problem = attempt.failure ?? otherErrors(attempt.refusals, [])[0]?.message;
   return (
     <span className="inline-flex flex-wrap items-center gap-2">
-      <Button
-        look="ghost"
-        className={className ?? ""}
-        disabled={fetching}
-        onClick={() => void make()}
-      >
-        <GitFork size={13} aria-hidden />
-        {fetching ? "Forking…" : label}
+      <Button look="ghost" className={className ?? ""} disabled={attempt.busy} onClick={onMake}>
+        {children}
       </Button>
       {problem && (
         <span role="alert" className="text-xs text-bad wrap-anywhere">

@@ -1,30 +1,39 @@
-import { CircleAlert, LoaderCircle, X } from "lucide-react";
-import type { UploadedImage } from "./images";
-import type { PendingImage } from "./useAttachments";
+import { CircleAlert, FileText, LoaderCircle, X } from "lucide-react";
+import type { Attachment, PendingFile } from "./useAttachments";
 
 interface AttachmentsProps {
-  images: readonly UploadedImage[];
-  pending: readonly PendingImage[];
-  onRemove: (id: string) => void;
+  attached: readonly Attachment[];
+  pending: readonly PendingFile[];
+  onRemove: (attachment: Attachment) => void;
   onDrop: (key: string) => void;
 }
 
-/** The images that a message will be sent with. */
-export function Attachments({ images, pending, onRemove, onDrop }: AttachmentsProps) {
-  if (images.length === 0 && pending.length === 0) return null;
+/** The images and files that a message will be sent with. */
+export function Attachments({ attached, pending, onRemove, onDrop }: AttachmentsProps) {
+  if (attached.length === 0 && pending.length === 0) return null;
   return (
-    <ul aria-label="Attached images" className="flex flex-wrap gap-2 px-3 pt-3">
-      {images.map(({ id, url, name }) => (
-        <li key={id} className="relative">
-          <img
-            src={url}
-            alt={name || "Attached"}
-            className="size-16 rounded-lg border border-line object-cover"
-          />
+    <ul aria-label="Attachments" className="flex flex-wrap gap-2 px-3 pt-3">
+      {attached.map((each) => (
+        <li key={each.kind === "image" ? each.id : each.path} className="relative">
+          {each.kind === "image" ? (
+            <img
+              src={each.url}
+              alt={each.name || "Attached"}
+              className="size-16 rounded-lg border border-line object-cover"
+            />
+          ) : (
+            <span
+              title={each.path}
+              className="flex h-16 max-w-48 items-center gap-2 rounded-lg border border-line px-3 text-xs"
+            >
+              <FileText size={16} className="shrink-0 text-ink-3" aria-hidden />
+              <span className="line-clamp-3 min-w-0 wrap-anywhere">{each.name}</span>
+            </span>
+          )}
           <RemoveButton
-            label={`Remove ${name || "the image"}`}
+            label={`Remove ${each.name || "the image"}`}
             className="absolute -top-1.5 -right-1.5"
-            onClick={() => onRemove(id)}
+            onClick={() => onRemove(each)}
           />
         </li>
       ))}

@@ -3,14 +3,14 @@ import type { ChatItem } from "../feed/state";
 import { AgentMessage } from "./AgentMessage";
 import { ContextDivider } from "./ContextDivider";
 import { NoticeLine } from "./NoticeLine";
+import { SentMessage } from "./SentMessage";
 import { ToolCard } from "./ToolCard";
-import { UserMessage } from "./UserMessage";
 
 /** Items are replaced and never changed, so those that stand still are not rendered again. */
 export const ChatItemView = memo(function ChatItemView({ item }: { item: ChatItem }) {
   switch (item.kind) {
     case "user":
-      return <UserMessage text={item.text} images={item.images} at={item.at} />;
+      return <SentMessage item={item} />;
     case "agent":
       return <AgentMessage item={item} />;
     case "tool":

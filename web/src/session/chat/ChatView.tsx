@@ -79,6 +79,7 @@ export function ChatView({ sessionId, title, feed, outbox, stoppingTurnId }: Cha
       opened: opened.current,
       sessionOf: (turnId: string) => turns[turnId]?.sessionId ?? sessionId,
       feedback,
+      inputOf: (turnId: string) => turns[turnId]?.inputMessageId ?? null,
     }),
     [sessionId, mayWrite, latestTurnId, budgetVersion, send, turns, feedback],
   );

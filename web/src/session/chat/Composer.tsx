@@ -1,4 +1,4 @@
-import { ArrowUp, ImagePlus } from "lucide-react";
+import { ArrowUp, Paperclip } from "lucide-react";
 import {
   type ClipboardEvent,
   type DragEvent,
@@ -16,7 +16,7 @@ import { useStoredState } from "@/ui/useStoredState";
 import type { MessageImage } from "../feed/state";
 import { Attachments } from "./Attachments";
 import { DeliveryChoice } from "./DeliveryChoice";
-import { IMAGE_TYPES, imageFiles } from "./images";
+import { withFiles } from "./textFiles";
 import { useAttachments } from "./useAttachments";
 
 interface ComposerProps {
@@ -50,21 +50,24 @@ export function Composer({ sessionId, working, paused, onSend, children }: Compo
       field.current?.focus({ preventScroll: true });
   }, []);
   const text = draft.trim();
-  const { images, uploading } = attachments;
-  const sendable = (text !== "" || images.length > 0) && !uploading;
+  const { attached, uploading } = attachments;
+  const sendable = (text !== "" || attached.length > 0) && !uploading;
 
   const send = () => {
     if (!sendable) return;
     onSend(
-      text,
+      withFiles(
+        text,
+        attached.filter((each) => each.kind === "file"),
+      ),
       working ? delivery : FIRST_DELIVERY,
-      images.map(({ id, url }) => ({ imageId: id, url })),
+      attached.filter((each) => each.kind === "image").map(({ id, url }) => ({ imageId: id, url })),
     );
     setDraft("");
     attachments.clear();
   };
   const onPaste = (event: ClipboardEvent) => {
-    const files = imageFiles(event.clipboardData);
+    const files = [...event.clipboardData.files];
     if (files.length === 0) return;
     event.preventDefault();
     attachments.attach(files);
@@ -103,7 +106,7 @@ export function Composer({ sessionId, working, paused, onSend, children }: Compo
       )}
     >
       <Attachments
-        images={images}
+        attached={attached}
         pending={attachments.pending}
         onRemove={attachments.remove}
         onDrop={attachments.drop}
@@ -123,18 +126,20 @@ export function Composer({ sessionId, working, paused, onSend, children }: Compo
         <input
           ref={picker}
           type="file"
-          accept={IMAGE_TYPES.join(",")}
           multiple
           hidden
-          aria-label="Images to attach"
+          aria-label="Files to attach"
           onChange={(event) => {
             attachments.attach([...(event.target.files ?? [])]);
             // The same file may be chosen again.
             event.target.value = "";
           }}
         />
-        <IconButton label="Attach images" onClick={() => picker.current?.click()}>
-          <ImagePlus size={17} />
+        <IconButton
+          label="Attach images (20 MB each) or text files (500 KB each)"
+          onClick={() => picker.current?.click()}
+        >
+          <Paperclip size={17} />
         </IconButton>
         {working ? (
           <DeliveryChoice value={delivery} onChange={setDelivery} />

@@ -6,6 +6,7 @@ import { formatCost } from "@/money/amounts";
 import { Button } from "@/ui/Button";
 import { formatCount, formatDuration } from "@/ui/format";
 import { DoerName } from "../DoerName";
+import { RerunButton } from "../ForkButton";
 import type { NoticeItem, UsageTotals } from "../feed/state";
 import { useChatActions } from "./actions";
 import { FailureNote } from "./FailureNote";
@@ -25,7 +26,7 @@ export function NoticeLine({ item }: { item: NoticeItem }) {
       return (
         <>
           {!notice.told && <FailureNote failure={notice.failure} />}
-          <EndLine turnId={turnId} />
+          <EndLine turnId={turnId} failed />
         </>
       );
     case "sealed":
@@ -110,9 +111,17 @@ function SealedNote({ notice, turnId }: { notice: NoticeOf<"sealed">; turnId: st
 }
 
 /** What can be done at the end of a turn that says why it ended in a note of its own. */
-function EndLine({ turnId }: { turnId: string | null }) {
+function EndLine({ turnId, failed = false }: { turnId: string | null; failed?: boolean }) {
+  const { mayWrite } = useChatActions();
   return (
     <div className="mt-1 flex min-h-6 flex-wrap items-center gap-x-1.5 text-xs text-ink-3">
+      {failed && mayWrite && turnId !== null && (
+        <RerunButton
+          turnId={turnId}
+          label="Retry in a fork"
+          className="-ml-1.5 h-6 px-1.5 text-xs font-normal text-ink-3"
+        />
+      )}
       <TurnEnd turnId={turnId} />
     </div>
   );

@@ -5,7 +5,8 @@ import { CancelTurnDocument, EditQueuedTurnDocument, MoveQueuedTurnDocument } fr
 import { IconButton } from "@/ui/Button";
 import { Problems } from "@/ui/Problems";
 import type { UserItem } from "../feed/state";
-import { QueuedEdit } from "./QueuedEdit";
+import { contentOf } from "./content";
+import { MessageEdit } from "./MessageEdit";
 import { turnAfterMove } from "./queueMoves";
 
 interface QueuedTurnProps {
@@ -37,8 +38,7 @@ export function QueuedTurn(props: QueuedTurnProps) {
     if (!cancel.busy) void cancel.run({ turnId, reason: null });
   };
   const save = async (text: string) => {
-    const images = (input?.images ?? []).map(({ imageId }) => ({ imageId }));
-    const content = [...images, ...(text === "" ? [] : [{ text }])];
+    const content = contentOf(text, input?.images ?? []);
     if (await edit.run({ turnId, content })) onDraft(null);
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -54,7 +54,9 @@ export function QueuedTurn(props: QueuedTurnProps) {
       <div className="flex items-center gap-2">
         <span className="text-xs text-ink-3 tabular-nums">{index + 1}</span>
         {draft !== null && mayWrite ? (
-          <QueuedEdit
+          <MessageEdit
+            label="Queued message"
+            action="Save"
             text={draft}
             onChange={onDraft}
             mayBeEmpty={(input?.images.length ?? 0) > 0}

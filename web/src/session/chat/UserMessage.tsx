@@ -9,11 +9,13 @@ interface UserMessageProps {
   text: string;
   images?: readonly MessageImage[];
   at?: string;
+  /** What else can be done with it than to copy it. */
+  tools?: ReactNode;
   /** What stands below it, such as why it was not sent. */
   children?: ReactNode;
 }
 
-export function UserMessage({ text, images = [], at, children }: UserMessageProps) {
+export function UserMessage({ text, images = [], at, tools, children }: UserMessageProps) {
   return (
     <div data-role="user" className="group/message mt-6 flex flex-col items-end">
       <div
@@ -24,7 +26,7 @@ export function UserMessage({ text, images = [], at, children }: UserMessageProp
         <LongText text={text}>{(shown) => shown}</LongText>
         <MessageImages images={images} />
       </div>
-      <MessageTools text={text} />
+      <MessageTools text={text}>{tools}</MessageTools>
       {children}
     </div>
   );

@@ -17,6 +17,8 @@ export interface ChatActions {
   sessionOf: (turnId: string) => string;
   /** What is said of turns, by their ids. */
   feedback: Readonly<Record<string, readonly Feedback[]>>;
+  /** The message that a turn began with; null when that is not known. */
+  inputOf: (turnId: string) => string | null;
 }
 
 export const ChatActionsContext = createContext<ChatActions | null>(null);

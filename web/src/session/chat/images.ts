@@ -2,14 +2,14 @@ import { refreshSignIn } from "@/api/refresh";
 
 /** An image that the server holds and a message can show. */
 export interface UploadedImage {
+  kind: "image";
   id: string;
   url: string;
   name: string;
+  size: number;
 }
 
-export type UploadOutcome =
-  | { kind: "uploaded"; image: UploadedImage }
-  | { kind: "failed"; problem: string };
+export type UploadOutcome = { attachment: UploadedImage } | { problem: string };
 
 export const IMAGE_TYPES: readonly string[] = [
   "image/png",
@@ -18,13 +18,19 @@ export const IMAGE_TYPES: readonly string[] = [
   "image/webp",
 ];
 const MOST_BYTES = 20_000_000;
+// Of one message.
+const MOST_IMAGES = 20;
+const MOST_BYTES_IN_ALL = 32_000_000;
 
-/** Says why the server would refuse a file; null when it would take it. The server looks at its content again. */
-export function imageProblem(file: { name: string; type: string; size: number }): string | null {
-  if (!IMAGE_TYPES.includes(file.type)) {
-    return `${file.name} is no PNG, JPEG, GIF or WebP image.`;
-  }
-  if (file.size > MOST_BYTES) return `${file.name} is larger than 20 MB.`;
+/** Says why the server would refuse an image beside those of the message; null when it would take it. The server looks at its content again. */
+export function imageProblem(
+  { name, size }: { name: string; size: number },
+  others: readonly { size: number }[],
+): string | null {
+  if (size > MOST_BYTES) return `${name} is larger than 20 MB, the limit of images.`;
+  if (others.length >= MOST_IMAGES) return `A message takes ${MOST_IMAGES} images at most.`;
+  const all = others.reduce((sum, each) => sum + each.size, size);
+  if (all > MOST_BYTES_IN_ALL) return `With ${name} the images would be larger than 32 MB in all.`;
   return null;
 }
 
@@ -35,9 +41,9 @@ export async function uploadImage(file: File, signal: AbortSignal): Promise<Uplo
     if (response.status === 401 && (await refreshSignIn()) === "refreshed") {
       response = await post(file, signal);
     }
-    return await outcomeOf(response, file.name);
+    return await outcomeOf(response, file);
   } catch {
-    return { kind: "failed", problem: "The server can't be reached. Try again." };
+    return { problem: "The server can't be reached. Try again." };
   }
 }
 
@@ -51,12 +57,15 @@ function post(file: File, signal: AbortSignal): Promise<Response> {
   });
 }
 
-export async function outcomeOf(response: Response, name: string): Promise<UploadOutcome> {
+export async function outcomeOf(
+  response: Response,
+  { name, size }: { name: string; size: number },
+): Promise<UploadOutcome> {
   const answer = (await response.json().catch(() => null)) as unknown;
   if (response.ok && isImage(answer)) {
-    return { kind: "uploaded", image: { id: answer.id, url: answer.url, name } };
+    return { attachment: { kind: "image", id: answer.id, url: answer.url, name, size } };
   }
-  return { kind: "failed", problem: problemOf(answer) ?? statusProblem(response.status) };
+  return { problem: problemOf(answer) ?? statusProblem(response.status) };
 }
 
 function isImage(answer: unknown): answer is { id: string; url: string } {
@@ -87,9 +96,4 @@ function statusProblem(status: number): string {
     default:
       return `The server did not take the image (status ${status}).`;
   }
-}
-
-/** The images among what was pasted or dropped. */
-export function imageFiles(data: { files: Iterable<File> } | null): File[] {
-  return data ? [...data.files].filter(({ type }) => type.startsWith("image/")) : [];
 }

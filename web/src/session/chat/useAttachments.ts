@@ -1,25 +1,36 @@
 import { useEffect, useRef, useState } from "react";
+import { useClient } from "urql";
 import { newIdempotencyKey } from "@/api/idempotency";
 import { useStoredState } from "@/ui/useStoredState";
-import { imageProblem, type UploadedImage, uploadImage } from "./images";
+import { IMAGE_TYPES, imageProblem, type UploadedImage, uploadImage } from "./images";
+import { fileProblem, type UploadedFile, uploadText } from "./textFiles";
+
+export type Attachment = UploadedImage | UploadedFile;
 
 /** A file on its way to the server, or one that did not get there. */
-export interface PendingImage {
+export interface PendingFile {
   key: string;
   name: string;
   /** Null while it is being uploaded. */
   problem: string | null;
 }
 
-const NONE: UploadedImage[] = [];
+const NONE: Attachment[] = [];
 
-/** The images of the message that is being written. Those that were uploaded survive a reload of the page. */
+/** What the message that is being written will be sent with. What was uploaded survives a reload of the page. */
 export function useAttachments(sessionId: string) {
-  const [images, setImages] = useStoredState(localStorage, `ostler.images.${sessionId}`, NONE);
-  const [pending, setPending] = useState<readonly PendingImage[]>([]);
-  const current = useRef(images);
-  current.current = images;
+  const client = useClient();
+  const [attached, setAttached] = useStoredState(
+    localStorage,
+    `ostler.attachments.${sessionId}`,
+    NONE,
+  );
+  const [pending, setPending] = useState<readonly PendingFile[]>([]);
+  const current = useRef(attached);
+  current.current = attached;
   const uploads = useRef(new Map<string, AbortController>());
+  // Images that are on their way count as well.
+  const uploading = useRef(new Map<string, File>());
   useEffect(() => {
     const running = uploads.current;
     return () => {
@@ -27,43 +38,54 @@ export function useAttachments(sessionId: string) {
     };
   }, []);
 
-  const set = (next: UploadedImage[]) => {
+  const set = (next: Attachment[]) => {
     current.current = next;
-    setImages(next.length === 0 ? NONE : next);
+    setAttached(next.length === 0 ? NONE : next);
   };
   const drop = (key: string) => {
     uploads.current.get(key)?.abort();
     uploads.current.delete(key);
+    uploading.current.delete(key);
     setPending((before) => before.filter((each) => each.key !== key));
   };
   const attach = async (file: File) => {
     const key = newIdempotencyKey();
-    const problem = imageProblem(file);
+    const isImage = IMAGE_TYPES.includes(file.type);
+    const problem = isImage
+      ? imageProblem(file, [
+          ...current.current.filter((each) => each.kind === "image"),
+          ...uploading.current.values(),
+        ])
+      : fileProblem(file);
     setPending((before) => [...before, { key, name: file.name, problem }]);
     if (problem) return;
     const upload = new AbortController();
     uploads.current.set(key, upload);
-    const outcome = await uploadImage(file, upload.signal);
+    if (isImage) uploading.current.set(key, file);
+    const outcome = isImage
+      ? await uploadImage(file, upload.signal)
+      : await uploadText(client, sessionId, key, file);
     if (upload.signal.aborted) return;
-    if (outcome.kind === "uploaded") {
+    if ("attachment" in outcome) {
       drop(key);
-      set([...current.current, outcome.image]);
+      set([...current.current, outcome.attachment]);
       return;
     }
+    uploading.current.delete(key);
     setPending((before) =>
       before.map((each) => (each.key === key ? { ...each, problem: outcome.problem } : each)),
     );
   };
 
   return {
-    images,
+    attached,
     pending,
     /** A message that is sent now would lack what is still on its way. */
     uploading: pending.some(({ problem }) => problem === null),
     attach: (files: readonly File[]) => {
       for (const file of files) void attach(file);
     },
-    remove: (id: string) => set(images.filter((each) => each.id !== id)),
+    remove: (attachment: Attachment) => set(attached.filter((each) => each !== attachment)),
     drop,
     clear: () => set([]),
   };

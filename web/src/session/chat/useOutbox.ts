@@ -4,6 +4,7 @@ import { describeError } from "@/api/errors";
 import { type Delivery, SendMessageDocument, UpdateSessionTitleDocument } from "@/gql/graphql";
 import type { FeedSnapshot } from "../feed/feed";
 import type { MessageImage } from "../feed/state";
+import { contentOf } from "./content";
 import { Outbox, type OutboxEntry, type SendOutcome, unseenEntries } from "./outbox";
 import { OutboxesContext } from "./outboxes";
 
@@ -53,11 +54,7 @@ async function sendMessage(
     .mutation(SendMessageDocument, {
       input: {
         sessionId,
-        content: [
-          ...images.map(({ imageId }) => ({ imageId })),
-          // The text may be left out beside an image.
-          ...(text === "" ? [] : [{ text }]),
-        ],
+        content: contentOf(text, images),
         delivery,
         idempotencyKey: key,
       },

@@ -209,7 +209,7 @@ function decideApproval(state: SessionState, event: EventOf<"ApprovalDecided">):
 function beginTurn(state: SessionState, event: EventOf<"TurnStarted">): SessionState {
   if (event.turnId === null) return state;
   const wasQueued = state.queuedTurnIds.includes(event.turnId);
-  const started = startTurn(state, event.turnId, event.occurredAt);
+  const started = startTurn(state, event.turnId, event.inputMessageId, event.occurredAt);
   return wasQueued ? moveInputToEnd(started, event.turnId, event.inputMessageId) : started;
 }
 

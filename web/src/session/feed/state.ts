@@ -61,6 +61,8 @@ export interface TurnState {
   readonly id: string;
   readonly status: TurnStatus;
   readonly startedAt: string | null;
+  /** The message that it began with; null until it has. */
+  readonly inputMessageId: string | null;
   readonly finishedAt: string | null;
   /** Of its calls that have been read. */
   readonly usage: UsageTotals;

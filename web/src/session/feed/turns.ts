@@ -1,7 +1,15 @@
 import { initialState, noUsage, type SessionState, type TurnState, type TurnStatus } from "./state";
 
 export function newTurn(id: string, status: TurnStatus): TurnState {
-  return { id, status, startedAt: null, finishedAt: null, usage: noUsage, sessionId: null };
+  return {
+    id,
+    status,
+    startedAt: null,
+    inputMessageId: null,
+    finishedAt: null,
+    usage: noUsage,
+    sessionId: null,
+  };
 }
 
 export function changeTurn(
@@ -41,8 +49,13 @@ export function holdTurn(
   return { ...changeTurn(state, id, { status }), waitsVersion: state.waitsVersion + 1 };
 }
 
-export function startTurn(state: SessionState, id: string, at: string): SessionState {
-  const started = changeTurn(state, id, { status: "running", startedAt: at });
+export function startTurn(
+  state: SessionState,
+  id: string,
+  inputMessageId: string,
+  at: string,
+): SessionState {
+  const started = changeTurn(state, id, { status: "running", startedAt: at, inputMessageId });
   return {
     ...started,
     turnCount: state.turns[id] ? state.turnCount : state.turnCount + 1,

@@ -1,7 +1,10 @@
 import type { KeyboardEvent } from "react";
 import { Button } from "@/ui/Button";
 
-interface QueuedEditProps {
+interface MessageEditProps {
+  label: string;
+  /** The words of the button that is done with it. */
+  action: string;
   text: string;
   onChange: (text: string) => void;
   /** There are images, so that the message needs no text. */
@@ -11,9 +14,9 @@ interface QueuedEditProps {
   onCancel: () => void;
 }
 
-/** The message of a queued turn while it is being changed. */
-export function QueuedEdit(props: QueuedEditProps) {
-  const { text, onChange, mayBeEmpty, busy, onSave, onCancel } = props;
+/** A message in its place while it is being changed. */
+export function MessageEdit(props: MessageEditProps) {
+  const { label, action, text, onChange, mayBeEmpty, busy, onSave, onCancel } = props;
   const saveable = !busy && (mayBeEmpty || text.trim() !== "");
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Escape") onCancel();
@@ -23,23 +26,25 @@ export function QueuedEdit(props: QueuedEditProps) {
     event.preventDefault();
   };
   return (
-    <div className="flex min-w-0 flex-1 items-end gap-1.5">
+    <div className="flex min-w-0 flex-1 flex-wrap items-end justify-end gap-1.5">
       <textarea
-        aria-label="Queued message"
+        aria-label={label}
         rows={1}
         // biome-ignore lint/a11y/noAutofocus: it takes the place of the button that was pressed for it.
         autoFocus
-        className="control field-sizing-content max-h-32 min-h-8 flex-1 resize-none"
+        className="control field-sizing-content max-h-60 min-h-8 min-w-48 flex-1 resize-none"
         value={text}
         onChange={(event) => onChange(event.target.value)}
         onKeyDown={onKeyDown}
       />
-      <Button look="primary" disabled={!saveable} onClick={() => onSave(text.trim())}>
-        Save
-      </Button>
-      <Button look="ghost" onClick={onCancel}>
-        Cancel
-      </Button>
+      <span className="flex gap-1.5">
+        <Button look="primary" disabled={!saveable} onClick={() => onSave(text.trim())}>
+          {action}
+        </Button>
+        <Button look="ghost" onClick={onCancel}>
+          Cancel
+        </Button>
+      </span>
     </div>
   );
 }
