@@ -57,7 +57,6 @@ type TurnResolver interface {
 
 	Waits(ctx context.Context, obj *model.Turn) ([]*model.Wait, error)
 
-	Feedback(ctx context.Context, obj *model.Turn) ([]*model.TurnFeedback, error)
 	ModelView(ctx context.Context, obj *model.Turn, iteration *int) (*model.ModelView, error)
 }
 
@@ -1048,6 +1047,29 @@ func (ec *executionContext) _Session_forkedThrough(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_Session_forkedThrough(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Session", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Session_trial(ctx context.Context, field graphql.CollectedField, obj *model.Session) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Session_trial(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Trial, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Session_trial(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Session", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
 func (ec *executionContext) _Session_clientTools(ctx context.Context, field graphql.CollectedField, obj *model.Session) (ret graphql.Marshaler) {
@@ -3004,38 +3026,6 @@ func (ec *executionContext) fieldContext_Turn_finishedAt(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Turn", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
-func (ec *executionContext) _Turn_feedback(ctx context.Context, field graphql.CollectedField, obj *model.Turn) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Turn_feedback(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.Turn().Feedback(ctx, obj)
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.TurnFeedback) graphql.Marshaler {
-			return ec.marshalNTurnFeedback2ᚕᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐTurnFeedbackᚄ(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Turn_feedback(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "Turn",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_TurnFeedback(ctx, field)
-		},
-	}
-	return fc, nil
-}
-
 func (ec *executionContext) _Turn_modelView(ctx context.Context, field graphql.CollectedField, obj *model.Turn) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3513,7 +3503,7 @@ func (ec *executionContext) unmarshalInputCreateSessionInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"agentId", "harnessId", "modelId", "title", "tags", "locale", "customerKey", "clientTools", "idempotencyKey"}
+	fieldsInOrder := [...]string{"agentId", "harnessId", "modelId", "title", "tags", "locale", "customerKey", "clientTools", "draft", "idempotencyKey"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -3576,6 +3566,13 @@ func (ec *executionContext) unmarshalInputCreateSessionInput(ctx context.Context
 				return it, err
 			}
 			it.ClientTools = data
+		case "draft":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("draft"))
+			data, err := ec.unmarshalOCreateAgentInput2ᚖgithubᚗcomᚋostlerᚑdevᚋostlerᚋgraphᚋmodelᚐCreateAgentInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Draft = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -3668,7 +3665,7 @@ func (ec *executionContext) unmarshalInputSessionFilter(ctx context.Context, obj
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"agentId", "harnessId", "status", "tag", "customerKey", "createdAfter", "search", "failed", "ratedDown"}
+	fieldsInOrder := [...]string{"agentId", "harnessId", "status", "tag", "customerKey", "createdAfter", "search", "failed", "trial"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -3731,13 +3728,13 @@ func (ec *executionContext) unmarshalInputSessionFilter(ctx context.Context, obj
 				return it, err
 			}
 			it.Failed = data
-		case "ratedDown":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratedDown"))
+		case "trial":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("trial"))
 			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.RatedDown = data
+			it.Trial = data
 		}
 	}
 	return it, nil
@@ -4445,6 +4442,11 @@ func (ec *executionContext) _Session(ctx context.Context, sel ast.SelectionSet, 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "forkedThrough":
 			out.Values[i] = ec._Session_forkedThrough(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "trial":
+			out.Values[i] = ec._Session_trial(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -5793,44 +5795,6 @@ func (ec *executionContext) _Turn(ctx context.Context, sel ast.SelectionSet, obj
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "feedback":
-			field := field
-
-			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
-				defer func() {
-					if r := recover(); r != nil {
-						ec.Error(ctx, ec.Recover(ctx, r))
-					}
-				}()
-				res = ec._Turn_feedback(ctx, field, obj)
-				if res == graphql.Null {
-					atomic.AddUint32(&fs.Invalids, 1)
-				}
-				return res
-			}
-
-			if field.IsDeferred() {
-				deferredFieldSet.AddField(field)
-				fieldIndex := len(deferredFieldSet.Values) - 1
-				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
-					return innerFunc(ctx, deferredFieldSet)
-				})
-
-				for _, deferrable := range field.Deferrables {
-					view, ok := deferLabelToView[deferrable.Label]
-					if !ok {
-						view = deferredFieldSet.NewView()
-						deferLabelToView[deferrable.Label] = view
-					}
-					view.AddIndices(fieldIndex)
-				}
-
-				// don't run the out.Concurrently() call below
-				out.Values[i] = graphql.Null
-				continue
-			}
-
-			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "modelView":
 			field := field
 

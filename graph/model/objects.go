@@ -85,6 +85,7 @@ type Session struct {
 	CustomerKey   *string
 	LastSequence  int
 	ForkedThrough int
+	Trial         bool
 	Usage         *Usage
 	CreatedAt     models.Millis
 	UpdatedAt     models.Millis

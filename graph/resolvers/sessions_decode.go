@@ -33,7 +33,11 @@ func decodeNewSession(input model.CreateSessionInput) (in sessions.NewSession, e
 	if in.HarnessID, err = decodeIDPtr[models.HarnessEntity](input.HarnessID, "input", "harnessId"); err != nil {
 		return in, err
 	}
-	in.ModelID, err = decodeIDPtr[models.ModelEntity](input.ModelID, "input", "modelId")
+	if in.ModelID, err = decodeIDPtr[models.ModelEntity](input.ModelID, "input", "modelId"); err != nil || input.Draft == nil {
+		return in, err
+	}
+	draft, err := decodeNewAgent(*input.Draft)
+	in.Draft = &draft
 	return in, err
 }
 

@@ -26,6 +26,7 @@ func decodeFilter(in *model.SessionFilter) sessions.Filter {
 	}
 	f.Status = distinct[models.SessionStatus](in.Status)
 	f.Tag, f.CustomerKey, f.CreatedAfter, f.Search, f.Failed, f.RatedDown = in.Tag, in.CustomerKey, in.CreatedAfter, in.Search, in.Failed, in.RatedDown
+	f.Trial = in.Trial != nil && *in.Trial
 	return f
 }
 

@@ -170,14 +170,13 @@ func (s *Service) CheckClientTools(
 	return f.At(append([]string{"input"}, path...)...)
 }
 
-// clientToolset reads the tools that a session brings.
-func clientToolset(db *gorm.DB, org models.OrgID, hash string) ([]models.ClientTool, error) {
+// broughtBy reads what a session brings; the zero value without a hash.
+func broughtBy(db *gorm.DB, org models.OrgID, hash string) (row models.ClientToolset, err error) {
 	if hash == "" {
-		return nil, nil
+		return row, nil
 	}
-	var row models.ClientToolset
 	if err := store.Of(db, org).Where("hash = ?", []byte(hash)).Take(&row).Error; err != nil {
-		return nil, fmt.Errorf("read the client tools of a session of %s: %w", org, err)
+		return row, fmt.Errorf("read the client tools of a session of %s: %w", org, err)
 	}
-	return row.Tools, nil
+	return row, nil
 }

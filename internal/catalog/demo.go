@@ -8,7 +8,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// seedDemo gives a new organization an agent to talk to at once: its model needs no provider. From then on it is an agent like any other, which
+// seedDemo adds to a new organization an agent to talk to at once: its model needs no provider. From then on it is an agent like any other, which
 // may be changed or archived, and is never made again.
 func seedDemo(tx *gorm.DB, org models.OrgID, harness models.HarnessID, model models.ModelID, now models.Millis) error {
 	row := models.Agent{

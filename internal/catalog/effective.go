@@ -26,7 +26,7 @@ type Run struct {
 	AgentID        *models.AgentID
 	SessionModelID *models.ModelID
 	MessageModelID *models.ModelID
-	// ClientTools is the hash of the client tools that the session brings; nil for none.
+	// ClientTools is the hash of the client tools, or of the draft, that the session brings; nil for none.
 	ClientTools []byte
 }
 
@@ -47,7 +47,7 @@ type Effective struct {
 	StreamRecovery models.StreamRecovery
 	// Origins tells where these come from.
 	Origins []Origin
-	// HarnessRevision and AgentRevision are what the turn ran with; the latter is nil without an agent.
+	// HarnessRevision and AgentRevision are what the turn ran with; the latter is nil without an agent, and with a draft of one.
 	HarnessRevision int
 	AgentRevision   *int
 	// Hash is the SHA-256 of all that decides how the turn behaves. Prices and revisions don't.
@@ -112,13 +112,22 @@ func (s *Service) loadEffective(db *gorm.DB, key cacheKey) (*Effective, []versio
 			return nil, nil, err
 		}
 	}
-	session, err := clientToolset(db, key.org, key.clientTools)
+	session, err := broughtBy(db, key.org, key.clientTools)
 	if err != nil {
 		return nil, nil, err
 	}
-	eff, defaulted, err := s.build(db, key.org, chain, agent, session, Layer{ModelID: key.model.Ptr()})
+	runs := agent
+	if session.Draft != nil {
+		if runs, err = tried(key.org, agent, session.Draft); err != nil {
+			return nil, nil, err
+		}
+	}
+	eff, defaulted, err := s.build(db, key.org, chain, runs, session.Tools, Layer{ModelID: key.model.Ptr()})
 	if err != nil {
 		return nil, nil, err
+	}
+	if session.Draft != nil {
+		eff.AgentRevision = nil
 	}
 	return eff, versionsOf(chain, agent, eff, defaulted), nil
 }

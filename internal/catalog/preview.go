@@ -26,7 +26,7 @@ func (s *Service) Preview(ctx context.Context, org models.OrgID, d Draft) (*Effe
 	var agent *models.Agent
 	harness, field := d.HarnessID, "harnessId"
 	if d.Agent != nil {
-		agent = &models.Agent{OrgID: org, Lifecycle: models.LifecycleActive, Name: "draft"}
+		agent = newDraft(org)
 		in := d.Agent.change()
 		if err := agents.fill(agent, &in); err != nil {
 			return nil, err

@@ -82,7 +82,7 @@ func TestFieldsAreTheColumnsOfTheirModel(t *testing.T) {
 func TestUpdatesNameEveryColumnThatChanges(t *testing.T) {
 	t.Parallel()
 	fixed := map[*shape]string{
-		insertSession.shape: "harness_id locale customer_key created_by_kind created_by_id owner_id parent_id root_id forked_from_id base_sequence created_at",
+		insertSession.shape: "harness_id locale customer_key created_by_kind created_by_id owner_id parent_id root_id forked_from_id base_sequence trial created_at",
 		insertTurn.shape:    "session_id input_message_id started_by_kind started_by_id queued_at",
 		insertEffect.shape:  "session_id kind ordinal",
 		insertWait.shape:    "session_id turn_id kind identity tool_call_id tool_name created_at",

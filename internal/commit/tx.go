@@ -185,6 +185,11 @@ func (tx *Tx) AddClientTools(hash []byte, list []models.ClientTool) {
 	insertToolset.put(tx.w, models.ClientToolset{OrgID: tx.org, Hash: hash, Tools: list})
 }
 
+// AddDraft stores a draft of an agent that a session tries, if it is not there yet.
+func (tx *Tx) AddDraft(hash []byte, draft models.JSON) {
+	insertToolset.put(tx.w, models.ClientToolset{OrgID: tx.org, Hash: hash, Tools: models.ClientTools{}, Draft: draft})
+}
+
 // AddHookJob adds hooks that run when the transaction has committed.
 func (tx *Tx) AddHookJob(j models.HookJob) {
 	j.OrgID, j.SessionID = tx.org, tx.sessionID

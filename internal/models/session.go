@@ -19,6 +19,8 @@ type Session struct {
 	OwnerID *UserID
 	// ClientTools is the hash of the ClientToolset that the session brings; nil for none.
 	ClientTools []byte
+	// Trial is true when that holds a draft of an agent: the session is there to try it.
+	Trial bool
 	// ParentID is the session that this one was made by, RootID the first of the line; both nil for a session that users made.
 	// A fork has the root of what it was forked from.
 	ParentID *SessionID
@@ -212,11 +214,13 @@ type Lineage struct {
 // TableName tells GORM the table's name.
 func (Lineage) TableName() string { return "session_lineage" }
 
-// ClientToolset is a set of client tools, by the SHA-256 of its content.
+// ClientToolset is what a session brings along, by the SHA-256 of its content: client tools, or a draft of an agent to try.
 type ClientToolset struct {
 	OrgID OrgID  `gorm:"primaryKey"`
 	Hash  []byte `gorm:"primaryKey"`
 	Tools ClientTools
+	// Draft is what the session runs with in the place of its agent; nil for none.
+	Draft JSON
 }
 
 // Event is a durable event of a session.

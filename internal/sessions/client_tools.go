@@ -10,17 +10,22 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 )
 
-// clientTools is a set of client tools as it is stored; the zero one is none.
+// clientTools is a set of client tools, or a draft of an agent, as it is stored; the zero one is none.
 type clientTools struct {
 	hash []byte
 	list models.ClientTools
+	// draft is what a session tries; nil for none.
+	draft models.JSON
 	// bytes is about how much it takes.
 	bytes int
 }
 
 // add stores the set, unless it is there.
 func (c clientTools) add(tx *commit.Tx) {
-	if len(c.hash) > 0 {
+	switch {
+	case c.draft != nil:
+		tx.AddDraft(c.hash, c.draft)
+	case len(c.hash) > 0:
 		tx.AddClientTools(c.hash, c.list)
 	}
 }
@@ -45,6 +50,10 @@ func (s *Service) clientTools(
 
 // changedClientTools checks the tools that a session brings after a change: new ones, or those that it has, with another agent.
 func (s *Service) changedClientTools(ctx context.Context, have *models.Session, ch Change) (clientTools, error) {
+	if have.Trial && (ch.AgentID.Given || ch.ClientTools.Given) {
+		return clientTools{}, fault.New(fault.Conflict, "The session tries a draft, which stays as it is. Create a session to use another agent or other client tools.").
+			At("input")
+	}
 	agent := have.AgentID
 	if ch.AgentID.Given {
 		agent = ch.AgentID.Value

@@ -29,8 +29,10 @@ type NewSession struct {
 	Locale      *string
 	CustomerKey *string
 	// ClientTools are run by the caller's own program, in addition to those of the agent.
-	ClientTools    []models.ClientTool `json:",omitempty"`
-	IdempotencyKey *string             `json:"-"`
+	ClientTools []models.ClientTool `json:",omitempty"`
+	// Draft is tried in the place of the agent, which it may be a later state of; nil for none. Its own harness and models hold.
+	Draft          *catalog.NewAgent `json:",omitempty"`
+	IdempotencyKey *string           `json:"-"`
 }
 
 // Create makes a session. The same idempotency key with the same input gives the same session again.
@@ -38,16 +40,12 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewSession)
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	harness, err := s.cfg.Catalog.CheckSession(ctx, by, catalog.Choice{HarnessID: in.HarnessID, AgentID: in.AgentID, ModelID: in.ModelID})
+	harness, clients, err := s.basis(ctx, by, in)
 	if err != nil {
 		return nil, err
 	}
 	if in.Tags == nil {
 		in.Tags = []string{}
-	}
-	clients, err := s.clientTools(ctx, by.OrgID, harness, in.AgentID, in.ClientTools)
-	if err != nil {
-		return nil, err
 	}
 	c := &createSession{by: by, id: models.NewID[models.SessionEntity](), in: in, harness: harness, clients: clients, most: s.cfg.Limits.Of(ctx, by.OrgID).Sessions}
 	if in.IdempotencyKey != nil {
@@ -60,7 +58,26 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewSession)
 	return s.Get(ctx, by.OrgID, c.made)
 }
 
+// basis checks what a session is to run with, and returns its harness and what it brings.
+func (s *Service) basis(ctx context.Context, by *auth.Principal, in NewSession) (models.HarnessID, clientTools, error) {
+	if in.Draft != nil {
+		t, err := s.cfg.Catalog.CheckTrial(ctx, by, in.AgentID, *in.Draft)
+		sum := sha256.Sum256(t.Draft)
+		return t.HarnessID, clientTools{hash: sum[:], draft: t.Draft, bytes: len(t.Draft)}, err //nolint:wrapcheck // it says what is wrong
+	}
+	harness, err := s.cfg.Catalog.CheckSession(ctx, by, catalog.Choice{HarnessID: in.HarnessID, AgentID: in.AgentID, ModelID: in.ModelID})
+	if err != nil {
+		return harness, clientTools{}, err
+	}
+	clients, err := s.clientTools(ctx, by.OrgID, harness, in.AgentID, in.ClientTools)
+	return harness, clients, err
+}
+
 func (in *NewSession) check() error {
+	if in.Draft != nil && (in.HarnessID != nil || in.ModelID != nil || len(in.ClientTools) > 0) {
+		return fault.New(fault.Invalid, "A draft says itself which harness, model and client tools it has: leave out harnessId, modelId and clientTools.").
+			At("input", "draft")
+	}
 	if err := text.CheckOptional(in.Title, maxTitle, "input", "title"); err != nil {
 		return err
 	}
@@ -137,7 +154,7 @@ func (c *createSession) Apply(tx *commit.Tx) error {
 	tx.CreateSession(models.Session{
 		OrgID: c.by.OrgID, ID: c.id, Title: c.in.Title, HarnessID: c.harness, AgentID: c.in.AgentID, ModelID: c.in.ModelID, Tags: c.in.Tags,
 		Locale: c.in.Locale, CustomerKey: c.in.CustomerKey, CreatedByKind: kind, CreatedByID: by.Ptr(), OwnerID: c.by.UserID.Ptr(),
-		CreatedAt: tx.Now, Status: models.SessionStarted, ClientTools: c.clients.hash,
+		CreatedAt: tx.Now, Status: models.SessionStarted, ClientTools: c.clients.hash, Trial: c.in.Draft != nil,
 	})
 	c.clients.add(tx)
 	tx.TagSession(c.in.Tags)

@@ -48,6 +48,8 @@ type Filter struct {
 	Failed *bool
 	// RatedDown limits the list to sessions with an answer that somebody has rated down, or to all others; nil for both.
 	RatedDown *bool
+	// Trial limits the list to sessions that try drafts, which are left out without it. The id of a session finds either.
+	Trial bool
 }
 
 // List returns up to limit sessions, newest first, that come after the one with the given id.
@@ -134,7 +136,7 @@ func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) (*go
 			*f.CreatedAfter, org, *f.CreatedAfter-timeSlack)
 	}
 	if f.Search == nil {
-		return q, order, nil
+		return q.Where("trial = ?", f.Trial), order, nil
 	}
 	if err := text.Check(*f.Search, maxSearch, "filter", "search"); err != nil {
 		return nil, "", err
@@ -142,6 +144,7 @@ func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) (*go
 	if id, err := models.ParseID[models.SessionEntity](strings.TrimSpace(*f.Search)); err == nil {
 		return q.Where("sessions.id = ?", id), order, nil
 	}
+	q = q.Where("trial = ?", f.Trial)
 	for _, word := range models.Words(*f.Search) {
 		named := store.Of(q.Session(&gorm.Session{NewDB: true}).Table("session_words"), org).Select("session_id")
 		q = q.Where("sessions.id IN (? UNION ALL "+sessionsThatSay+")", store.Prefixed(named, "word", word), org, word, maxSaid)

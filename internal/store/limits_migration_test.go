@@ -34,7 +34,7 @@ func TestTheMigrationToLimitsCountsWhatThereIs(t *testing.T) {
 			if err := tx.Create(&h).Error; err != nil {
 				return s, err
 			}
-			return s, tx.Omit("ResumedAt", "CompactedThrough").Create(&s).Error
+			return s, tx.Omit("ResumedAt", "CompactedThrough", "Trial").Create(&s).Error
 		}
 		err = db.WriteAcross(ctx, func(tx *gorm.DB) error {
 			for _, org := range []models.OrgID{full, quiet, empty} {

@@ -79,6 +79,8 @@ for (const colorScheme of ["light", "dark"] as const) {
         ["/harnesses/new", "Effective config"],
         ["/models", "Simulated"],
         [`/models/${providerId}`, "Settings"],
+        ["/api", "1. Get a key"],
+        ["/docs/api", "Signing in"],
         ["/nowhere", "Page not found"],
       ];
       for (const [path, sign] of pages) {
@@ -86,6 +88,13 @@ for (const colorScheme of ["light", "dark"] as const) {
         await expect(page.getByText(sign).first()).toBeVisible();
         await check(page, path);
       }
+      await page.goto(`/agents/${agentId}`);
+      await page.getByRole("button", { name: "Try it" }).click();
+      await page.getByRole("textbox", { name: "Message to try" }).fill("Echo good morning");
+      await page.keyboard.press("Enter");
+      await expect(turnSummary(page)).toBeVisible({ timeout: 20_000 });
+      await check(page, "agent, tried");
+
       await page.goto("/agents");
       await expect(page.getByRole("heading", { name: "Agents", exact: true })).toBeVisible();
       await page.keyboard.press("Control+k");

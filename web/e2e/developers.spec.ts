@@ -66,7 +66,7 @@ test("the programs of the API page work as they are copied", async ({ page }) =>
     const text = (await program.textContent()) ?? "";
     const printed = await run(language, text, createApiKey.key, "SESSION_IDLED");
     expect(printed, language).toContain("get_current_time");
-    expect(printed, language).toContain("in Tokyo");
+    expect(printed, language).toContain("in Asia/Tokyo");
   }
 });
 

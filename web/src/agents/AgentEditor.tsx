@@ -2,11 +2,18 @@ import { fieldErrors } from "@/api/errors";
 import { ClientTools } from "@/catalog/ClientTools";
 import { namedOption } from "@/catalog/names";
 import { DefinitionEditor, type EditorProps } from "@/definitions/DefinitionEditor";
+import type { AgentDetailFragment } from "@/gql/graphql";
+import { agentTrial } from "@/trial/versions";
 import { SelectField, TextField } from "@/ui/Field";
 import { AgentPreview, useAgentPreview } from "./AgentPreview";
 import { type AgentDraft, FIELD_LABELS } from "./draft";
 
-export function AgentEditor(props: EditorProps<AgentDraft>) {
+interface AgentEditorProps extends EditorProps<AgentDraft> {
+  /** The agent that is shown; null for one that does not exist yet. */
+  saved: AgentDetailFragment | null;
+}
+
+export function AgentEditor({ saved, ...props }: AgentEditorProps) {
   const { draft, onChange, refusals } = props;
   const preview = useAgentPreview(draft);
   return (
@@ -35,6 +42,8 @@ export function AgentEditor(props: EditorProps<AgentDraft>) {
       }
       effective={preview.shown}
       preview={<AgentPreview {...preview} />}
+      trial={agentTrial(draft, saved)}
+      agentId={saved?.id ?? null}
     />
   );
 }

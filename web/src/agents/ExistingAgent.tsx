@@ -60,7 +60,7 @@ export function ExistingAgent({ agent }: { agent: AgentDetailFragment }) {
           )}
         </>
       }
-      editor={(props) => <AgentEditor {...props} />}
+      editor={(props) => <AgentEditor {...props} saved={agent} />}
     />
   );
 }

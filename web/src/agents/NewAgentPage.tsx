@@ -25,7 +25,7 @@ export function NewAgentPage() {
         void navigate({ to: "/agents/$agentId", params: { agentId: agent.id } });
         return null;
       }}
-      editor={(props) => <AgentEditor {...props} />}
+      editor={(props) => <AgentEditor {...props} saved={null} />}
     />
   );
 }

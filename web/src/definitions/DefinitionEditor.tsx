@@ -1,4 +1,4 @@
-import type { FormEvent, ReactNode } from "react";
+import { type FormEvent, lazy, type ReactNode, Suspense, useState } from "react";
 import { useQuery } from "urql";
 import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
 import { CapabilityPicker } from "@/catalog/CapabilityPicker";
@@ -7,11 +7,19 @@ import {
   type AgentFormOptionsQuery,
   type EffectiveConfigFieldsFragment,
 } from "@/gql/graphql";
+import { useMay } from "@/shell/viewer";
+import type { Trial } from "@/trial/versions";
+import { classes } from "@/ui/classes";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
+import { Toggles } from "@/ui/Toggles";
 import { useFocusProblem } from "@/ui/useFocusProblem";
 import { DefinitionFields } from "./DefinitionFields";
 import { type DefinitionDraft, inputName } from "./draft";
+
+const TryPanel = lazy(() => import("@/trial/TryPanel"));
+
+const BESIDE = ["Effective config", "Try it"] as const;
 
 /** What an editor of an agent or a harness is given. */
 export interface EditorProps<Draft> {
@@ -56,6 +64,9 @@ interface DefinitionEditorProps<Draft> extends EditorProps<Draft> {
   /** What the draft leads to, as far as it is known. */
   effective: EffectiveConfigFieldsFragment | null;
   preview: ReactNode;
+  trial: Trial;
+  /** The agent that a trial is of; null where there is none. */
+  agentId: string | null;
 }
 
 /** The form of an agent or a harness, beside what it leads to. */
@@ -67,6 +78,10 @@ export function DefinitionEditor<Draft extends DefinitionDraft>(
     query: AgentFormOptionsDocument,
   });
   const form = useFocusProblem({ refusals, failure });
+  const [beside, setBeside] = useState<(typeof BESIDE)[number]>("Effective config");
+  const mayRun = useMay("SESSIONS_WRITE");
+  const mayTry = mayRun && mode !== "read";
+  const trying = mayTry && beside === "Try it";
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onSubmit();
@@ -84,7 +99,12 @@ export function DefinitionEditor<Draft extends DefinitionDraft>(
 
   return (
     <div className="min-h-0 flex-1 overflow-y-auto">
-      <div className="mx-auto grid max-w-7xl gap-x-10 gap-y-8 p-4 sm:p-6 xl:grid-cols-[minmax(0,1fr)_26rem]">
+      <div
+        className={classes(
+          "mx-auto grid max-w-7xl gap-x-10 gap-y-8 p-4 sm:p-6",
+          trying ? "xl:grid-cols-2" : "xl:grid-cols-[minmax(0,1fr)_26rem]",
+        )}
+      >
         <form id={kind} ref={form} data-saves onSubmit={submit} className="min-w-0">
           {props.notice}
           <fieldset
@@ -123,7 +143,24 @@ export function DefinitionEditor<Draft extends DefinitionDraft>(
             {props.more}
           </fieldset>
         </form>
-        {props.preview}
+        <div className="min-w-0 space-y-3">
+          {mayTry && (
+            <Toggles
+              label="Beside the form"
+              options={BESIDE}
+              words={(each) => each}
+              pressed={(each) => each === beside}
+              onPress={setBeside}
+            />
+          )}
+          {trying ? (
+            <Suspense fallback={<Spinner />}>
+              <TryPanel agentId={props.agentId} {...props.trial} />
+            </Suspense>
+          ) : (
+            props.preview
+          )}
+        </div>
       </div>
     </div>
   );

@@ -89,6 +89,8 @@ const textOf = (node: Nested | undefined): string =>
 const components: Components = {
   ...blocks,
   a: GuideLink,
+  // The page has it in its bar.
+  h1: () => null,
   h2: ({ node, children }) => <h2 id={headingId(textOf(node))}>{children}</h2>,
   h3: ({ node, children }) => <h3 id={headingId(textOf(node))}>{children}</h3>,
 };

@@ -1,13 +1,15 @@
 import { Link } from "@tanstack/react-router";
 import { namedOption } from "@/catalog/names";
 import { DefinitionEditor, type EditorProps } from "@/definitions/DefinitionEditor";
+import type { HarnessDetailFragment } from "@/gql/graphql";
+import { harnessTrial } from "@/trial/versions";
 import { SelectField } from "@/ui/Field";
 import { FIELD_LABELS, type HarnessDraft } from "./draft";
 import { HarnessPreview, useHarnessPreview } from "./HarnessPreview";
 
 interface HarnessEditorProps extends EditorProps<HarnessDraft> {
   /** The harness that is shown; null for one that does not exist yet. */
-  saved: { id: string; builtIn: boolean; revision: number } | null;
+  saved: HarnessDetailFragment | null;
 }
 
 export function HarnessEditor({ saved, ...props }: HarnessEditorProps) {
@@ -70,6 +72,8 @@ export function HarnessEditor({ saved, ...props }: HarnessEditorProps) {
       )}
       effective={preview.config ?? null}
       preview={<HarnessPreview {...preview} saved={saved !== null} />}
+      trial={harnessTrial(props.draft, saved)}
+      agentId={null}
     />
   );
 }

@@ -66,6 +66,7 @@ function brief(lastSequence: number, own: Partial<SessionBriefFragment> = {}) {
     harness: { id: "harness_1", displayName: "Generic" },
     activeTurn: null,
     forkedThrough: 0,
+    trial: false,
     turns: { nodes: [] },
     ...own,
   } as SessionBriefFragment;

@@ -16,6 +16,8 @@ export interface LiveSession {
   /** The agent, or the harness where there is none. */
   readonly runs: string | null;
   readonly forked: boolean;
+  /** It tries a draft, and is in no list. */
+  readonly trial: boolean;
   readonly status: SessionStatus;
   /** The sequence up to which this is true; events before it say nothing new. */
   readonly sequence: number;
@@ -80,6 +82,7 @@ function unreadSession(id: string, at: string): LiveSession {
     title: null,
     runs: null,
     forked: false,
+    trial: false,
     status: "IDLE",
     sequence: 0,
     updatedAt: at,
@@ -156,6 +159,7 @@ export function mergeBriefs(state: OrgState, briefs: readonly SessionBriefFragme
         title: known.title ?? read.title,
         runs: read.runs,
         forked: read.forked,
+        trial: read.trial,
         failure: known.failure === undefined ? read.failure : known.failure,
         read: true,
       };
@@ -172,6 +176,7 @@ function sessionOfBrief(brief: SessionBriefFragment): LiveSession {
     title: brief.title,
     runs: brief.agent?.displayName ?? brief.harness.displayName,
     forked: forkedThrough > 0,
+    trial: brief.trial,
     // A fork that has done nothing yet is as new as any other session, and not at rest.
     status: unused && brief.status === "IDLE" ? "STARTED" : brief.status,
     sequence: brief.lastSequence,
@@ -227,20 +232,22 @@ function compare(left: string, right: string): number {
   return left < right ? -1 : 1;
 }
 
+const listed = ({ sessions }: OrgState) => Object.values(sessions).filter(({ trial }) => !trial);
+
 /** Sessions that are at work on a turn, the one that has worked longest first. */
 export function workingSessions(state: OrgState): LiveSession[] {
-  return Object.values(state.sessions)
+  return listed(state)
     .filter(({ turn }) => turn !== null)
     .sort((left, right) => compare(left.turn?.since ?? "", right.turn?.since ?? ""));
 }
 
 /** Sessions whose latest turn went wrong, the latest first. */
 export function failedSessions(state: OrgState): LiveSession[] {
-  return Object.values(state.sessions)
+  return listed(state)
     .filter(({ failure }) => failure)
     .sort((left, right) => compare(right.failure?.at ?? "", left.failure?.at ?? ""));
 }
 
 export function recentSessions(state: OrgState): LiveSession[] {
-  return Object.values(state.sessions).sort(newestFirst);
+  return listed(state).sort(newestFirst);
 }

@@ -1,0 +1,151 @@
+package sessions
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/catalog"
+	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/models"
+)
+
+func TestASessionTriesADraft(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		ctx := t.Context()
+		agent, err := e.catalog.CreateAgent(ctx, e.by, catalog.NewAgent{Name: "saved", SystemPrompt: "As it is saved."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		draft := catalog.NewAgent{Name: "draft", SystemPrompt: "As it is typed.", ClientTools: []models.ClientTool{clientToolNamed("measure")}}
+		key := "once"
+		in := NewSession{AgentID: &agent.ID, Draft: &draft, IdempotencyKey: &key}
+		s, err := e.svc.Create(ctx, e.by, in)
+		if err != nil || !s.Trial || *s.AgentID != agent.ID {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		if again, err := e.svc.Create(ctx, e.by, in); err != nil || again.ID != s.ID {
+			t.Errorf("the same again: %+v, %v", again, err)
+		}
+		runs := func(id models.SessionID) *catalog.Effective {
+			t.Helper()
+			eff, err := e.catalog.PreviewSession(ctx, e.by.OrgID, id)
+			if err != nil || eff == nil {
+				t.Fatalf("%+v, %v", eff, err)
+			}
+			return eff
+		}
+		prompt := "Another draft."
+		for range 2 {
+			eff := runs(s.ID)
+			_, measures := eff.Toolset.ByName("measure")
+			if !strings.Contains(eff.SystemPrompt, "As it is typed.") || strings.Contains(eff.SystemPrompt, "saved") || !measures || eff.AgentRevision != nil {
+				t.Errorf("it runs with %+v", eff)
+			}
+			// What is saved meanwhile is not what is tried.
+			if _, err := e.catalog.UpdateAgent(ctx, e.by, agent.ID, catalog.AgentChange{SystemPrompt: catalog.Give(&prompt)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fork, err := e.svc.Fork(ctx, e.by, NewFork{SessionID: s.ID})
+		if err != nil || !fork.Trial || !strings.Contains(runs(fork.ID).SystemPrompt, "As it is typed.") {
+			t.Errorf("a fork is %+v, %v", fork, err)
+		}
+		_, err = e.svc.Update(ctx, e.by, s.ID, Change{ClientTools: catalog.Give([]models.ClientTool{})})
+		wantFault(t, err, fault.Conflict, "input")
+		_, err = e.svc.Update(ctx, e.by, s.ID, Change{AgentID: catalog.Give[*models.AgentID](nil)})
+		wantFault(t, err, fault.Conflict, "input")
+		if s, err := e.svc.Update(ctx, e.by, s.ID, Change{Title: catalog.Give(ptr("t"))}); err != nil || !s.Trial {
+			t.Errorf("with a title it is %+v, %v", s, err)
+		}
+
+		// Of a new agent, on the default harness.
+		alone, err := e.svc.Create(ctx, e.by, NewSession{Draft: &draft})
+		if err != nil || !alone.Trial || alone.AgentID != nil || !strings.Contains(runs(alone.ID).SystemPrompt, "As it is typed.") {
+			t.Errorf("a draft of a new agent: %+v, %v", alone, err)
+		}
+
+		// Lists leave trials out, unless they are asked for.
+		plain := e.create()
+		for f, want := range map[*Filter][]models.SessionID{
+			{}:                                {plain.ID},
+			{Trial: true}:                     {alone.ID, fork.ID, s.ID},
+			{Trial: true, AgentID: &agent.ID}: {fork.ID, s.ID},
+			{AgentID: &agent.ID}:              {},
+			{Search: ptr("t"), Trial: true}:   {s.ID},
+			{Search: ptr("t")}:                {},
+			{Search: ptr(s.ID.String())}:      {s.ID},
+		} {
+			list, err := e.svc.List(ctx, e.by.OrgID, *f, nil, 10)
+			n, err2 := e.svc.Count(ctx, e.by.OrgID, *f)
+			got := make([]models.SessionID, 0, len(list))
+			for _, each := range list {
+				got = append(got, each.ID)
+			}
+			if err != nil || err2 != nil || n != len(want) || !slices.Equal(got, want) {
+				t.Errorf("%+v: %v and %d, %v, %v; want %v", f, got, n, err, err2, want)
+			}
+		}
+		if of, err := e.svc.CountOfAgents(ctx, e.by.OrgID, []models.AgentID{agent.ID}); err != nil || of[agent.ID] != 0 {
+			t.Errorf("the agent has %v, %v", of, err)
+		}
+		if of, err := e.svc.NewestOfAgents(ctx, e.by.OrgID, []models.AgentID{agent.ID}, 5); err != nil || len(of[agent.ID]) != 0 {
+			t.Errorf("the agent has %v, %v", of, err)
+		}
+		if theirs, err := e.svc.List(ctx, e.theirs.OrgID, Filter{Trial: true}, nil, 10); err != nil || len(theirs) != 0 {
+			t.Errorf("another organization sees %v, %v", theirs, err)
+		}
+	})
+}
+
+func TestWhoMayTryWhat(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		ctx := t.Context()
+		guarded, err := e.catalog.CreateAgent(ctx, e.by, catalog.NewAgent{Name: "guarded", Capabilities: []models.CapabilityRef{{ID: "watched"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		foreign, err := e.catalog.CreateAgent(ctx, e.theirs, catalog.NewAgent{Name: "theirs"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		harness, err := e.catalog.CreateHarness(ctx, e.theirs, catalog.NewHarness{Name: "theirs"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		as := func(role models.Role) *auth.Principal {
+			return &auth.Principal{OrgID: e.by.OrgID, Role: role, Permissions: auth.RolePermissions(role, false)}
+		}
+		plain := &catalog.NewAgent{}
+		for name, c := range map[string]struct {
+			by   *auth.Principal
+			in   NewSession
+			code fault.Code
+			path string
+		}{
+			"who may not change agents":    {as(models.RoleViewer), NewSession{Draft: plain}, fault.Forbidden, "input.draft"},
+			"another's agent":              {e.by, NewSession{AgentID: &foreign.ID, Draft: plain}, fault.NotFound, "input.agentId"},
+			"another's harness":            {e.by, NewSession{Draft: &catalog.NewAgent{HarnessID: &harness.ID}}, fault.NotFound, "input.draft.harnessId"},
+			"no such model":                {e.by, NewSession{Draft: &catalog.NewAgent{DefaultModelID: ptr(models.NewID[models.ModelEntity]())}}, fault.NotFound, "input.draft.defaultModelId"},
+			"what administrators attach":   {as(models.RoleMember), NewSession{Draft: &catalog.NewAgent{Capabilities: []models.CapabilityRef{{ID: "watching"}}}}, fault.Forbidden, "input.draft.capabilities.0"},
+			"what administrators take off": {as(models.RoleMember), NewSession{AgentID: &guarded.ID, Draft: plain}, fault.Forbidden, "input.draft.capabilities"},
+			"a harness beside the draft":   {e.by, NewSession{HarnessID: &harness.ID, Draft: plain}, fault.Invalid, "input.draft"},
+		} {
+			_, err := e.svc.Create(ctx, c.by, c.in)
+			t.Log(name)
+			wantFault(t, err, c.code, c.path)
+		}
+		if n, err := e.svc.Count(ctx, e.by.OrgID, Filter{Trial: true}); err != nil || n != 0 {
+			t.Errorf("%d were made, %v", n, err)
+		}
+		if _, err := e.svc.Create(ctx, as(models.RoleMember), NewSession{Draft: plain}); err != nil {
+			t.Errorf("a member: %v", err)
+		}
+		if _, err := e.catalog.ArchiveAgent(ctx, e.by, guarded.ID); err != nil {
+			t.Fatal(err)
+		}
+		_, err = e.svc.Create(ctx, e.by, NewSession{AgentID: &guarded.ID, Draft: plain})
+		wantFault(t, err, fault.Dependency, "input.agentId")
+	})
+}
