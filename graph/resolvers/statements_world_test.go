@@ -68,6 +68,10 @@ func newWorld(t *testing.T, db *store.DB, n int) *world {
 	var last *models.SessionID
 	for i := range n {
 		catalog[i].agents(w, i, all)
+		w.add(&models.UsageHour{
+			OrgID: w.org, Hour: models.Millis(i) * 3_600_000, ModelID: catalog[i].model, AgentID: catalog[i].agent, UserID: w.principal.UserID,
+			UsageSums: models.UsageSums{Turns: 1, CostNanos: 1},
+		})
 		for range n {
 			last = w.work(catalog[i], last)
 		}
