@@ -46,7 +46,7 @@ export function HeldBudgets({ budgets, onToppedUp, needed }: HeldBudgetsProps) {
                   label={`Spent of the blocking budget: ${SUBJECT_LABELS[budget.subject]}, ${budget.currency}`}
                 />
               </span>
-              <span className="text-xs first-letter:uppercase">{renewalWords(budget)}</span>
+              <span className="block text-xs first-letter:uppercase">{renewalWords(budget)}</span>
             </span>
             {mayManage && <Button onClick={() => setToppingUp(budget)}>Top up…</Button>}
           </li>

@@ -34,7 +34,7 @@ export default function SealedByBudget({
   }
   return (
     <div className="mt-2 space-y-2">
-      <p>Completed work is kept. Top up the budget or raise its limit to continue.</p>
+      <p>Completed work is kept.</p>
       <HeldBudgets
         budgets={held}
         onToppedUp={reload}

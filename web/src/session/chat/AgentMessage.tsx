@@ -7,7 +7,9 @@ import { MessageTools } from "./MessageTools";
 import { RetryLine } from "./RetryLine";
 
 export function AgentMessage({ item }: { item: AgentItem }) {
-  const { text, thinking, state, images, retry, error } = item;
+  const { text, thinking, state, images, retry } = item;
+  // Where a budget has stopped the turn, its end says so, with the way out.
+  const error = item.error?.code === "budget_exhausted" ? null : item.error;
   // A step that only calls tools says nothing.
   if (text === "" && thinking === "" && images.length === 0 && !retry && !error) return null;
   return (

@@ -86,7 +86,7 @@ function SealedNote({ notice, turnId }: { notice: NoticeOf<"sealed">; turnId: st
         <OctagonPause size={16} className="mt-0.5 shrink-0" aria-hidden />
         <div className="min-w-0 wrap-anywhere">
           <div className="font-medium">The turn was stopped: {stopWords(notice.stopReason)}</div>
-          {!notice.told && (
+          {(!notice.told || notice.stopReason === "BUDGET") && (
             <>
               <FailureText failure={notice.failure} /> <FailureRemedy code={notice.failure.code} />
             </>
