@@ -26,7 +26,7 @@ export default function Shortcuts({ onClose }: { onClose: () => void }) {
           Single-key shortcuts
         </label>
         <Group
-          title="With any page"
+          title="Everywhere"
           shortcuts={[
             ["Search and go to", command, "K"],
             ["Save the form", command, "S"],
