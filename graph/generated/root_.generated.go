@@ -24,6 +24,7 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
 	Agent() AgentResolver
+	AgentOperations() AgentOperationsResolver
 	ApprovalDecision() ApprovalDecisionResolver
 	AuditEntry() AuditEntryResolver
 	Budget() BudgetResolver
@@ -39,6 +40,7 @@ type ResolverRoot interface {
 	Session() SessionResolver
 	Subscription() SubscriptionResolver
 	Turn() TurnResolver
+	TurnFeedback() TurnFeedbackResolver
 	UsageRow() UsageRowResolver
 	Viewer() ViewerResolver
 	Wait() WaitResolver
@@ -112,6 +114,13 @@ type ComplexityRoot struct {
 	AgentEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	AgentOperations struct {
+		Agent       func(childComplexity int) int
+		FailedTurns func(childComplexity int) int
+		Turns       func(childComplexity int) int
+		Usage       func(childComplexity int) int
 	}
 
 	AgentPayload struct {
@@ -386,6 +395,12 @@ type ComplexityRoot struct {
 		TimeoutSeconds func(childComplexity int) int
 	}
 
+	ConfigOrigin struct {
+		Name   func(childComplexity int) int
+		Of     func(childComplexity int) int
+		Source func(childComplexity int) int
+	}
+
 	ContextCompacted struct {
 		Cursor          func(childComplexity int) int
 		Data            func(childComplexity int) int
@@ -435,6 +450,7 @@ type ComplexityRoot struct {
 		FallbackModels func(childComplexity int) int
 		MaxIterations  func(childComplexity int) int
 		Model          func(childComplexity int) int
+		Origins        func(childComplexity int) int
 		StreamRecovery func(childComplexity int) int
 		SystemPrompt   func(childComplexity int) int
 		Tools          func(childComplexity int) int
@@ -800,6 +816,7 @@ type ComplexityRoot struct {
 		ForkSession          func(childComplexity int, input model.ForkSessionInput) int
 		InviteMember         func(childComplexity int, input model.InviteMemberInput) int
 		MoveQueuedTurn       func(childComplexity int, turnID string, before *string) int
+		RateTurn             func(childComplexity int, input model.RateTurnInput) int
 		RefreshTokens        func(childComplexity int, refreshToken *string) int
 		RemoveMember         func(childComplexity int, membershipID string) int
 		ReplayDelivery       func(childComplexity int, id string) int
@@ -816,6 +833,7 @@ type ComplexityRoot struct {
 		RotateHookSecret     func(childComplexity int) int
 		SendMessage          func(childComplexity int, input model.SendMessageInput) int
 		SetMemberRole        func(childComplexity int, membershipID string, role model.Role) int
+		SetWaitMail          func(childComplexity int, enabled bool) int
 		SettlePayment        func(childComplexity int, id string, input model.SettlePaymentInput) int
 		SignIn               func(childComplexity int, input model.SignInInput) int
 		SignOut              func(childComplexity int) int
@@ -838,6 +856,24 @@ type ComplexityRoot struct {
 		UpdateViewer         func(childComplexity int, name string) int
 		UpdateWebhook        func(childComplexity int, id string, input model.UpdateWebhookInput) int
 		WriteSessionFile     func(childComplexity int, sessionID string, path string, content string, encoding *string, expectedHash *string) int
+	}
+
+	Operations struct {
+		AgentsByCost     func(childComplexity int) int
+		AgentsByFailures func(childComplexity int) int
+		CountedFrom      func(childComplexity int) int
+		Duration         func(childComplexity int) int
+		FailedTurns      func(childComplexity int) int
+		Hours            func(childComplexity int) int
+		TimeToFirstToken func(childComplexity int) int
+		Turns            func(childComplexity int) int
+		Usage            func(childComplexity int) int
+	}
+
+	OperationsHour struct {
+		FailedTurns func(childComplexity int) int
+		StartsAt    func(childComplexity int) int
+		Turns       func(childComplexity int) int
 	}
 
 	Org struct {
@@ -988,6 +1024,12 @@ type ComplexityRoot struct {
 		Purpose  func(childComplexity int) int
 	}
 
+	Percentiles struct {
+		Measured func(childComplexity int) int
+		P50Ms    func(childComplexity int) int
+		P95Ms    func(childComplexity int) int
+	}
+
 	Provider struct {
 		BaseURL        func(childComplexity int) int
 		CreatedAt      func(childComplexity int) int
@@ -1032,6 +1074,7 @@ type ComplexityRoot struct {
 		KnownModels            func(childComplexity int, kind model.ProviderKind) int
 		Models                 func(childComplexity int, first *int, after *string, providerID *string) int
 		Node                   func(childComplexity int, id string) int
+		Operations             func(childComplexity int, from models.Millis, to models.Millis) int
 		Org                    func(childComplexity int) int
 		PaymentPolicies        func(childComplexity int) int
 		Payments               func(childComplexity int, first *int, after *string) int
@@ -1520,6 +1563,7 @@ type ComplexityRoot struct {
 		CancelRequestedAt func(childComplexity int) int
 		EndedSequence     func(childComplexity int) int
 		Error             func(childComplexity int) int
+		Feedback          func(childComplexity int) int
 		FinalMessage      func(childComplexity int) int
 		FinishedAt        func(childComplexity int) int
 		FirstTokenAt      func(childComplexity int) int
@@ -1602,6 +1646,13 @@ type ComplexityRoot struct {
 		TurnID     func(childComplexity int) int
 	}
 
+	TurnFeedback struct {
+		Actor   func(childComplexity int) int
+		Comment func(childComplexity int) int
+		RatedAt func(childComplexity int) int
+		Rating  func(childComplexity int) int
+	}
+
 	TurnPayload struct {
 		Turn       func(childComplexity int) int
 		UserErrors func(childComplexity int) int
@@ -1613,6 +1664,19 @@ type ComplexityRoot struct {
 		ID         func(childComplexity int) int
 		Kind       func(childComplexity int) int
 		OccurredAt func(childComplexity int) int
+		Sequence   func(childComplexity int) int
+		SessionID  func(childComplexity int) int
+		TurnID     func(childComplexity int) int
+	}
+
+	TurnRated struct {
+		Comment    func(childComplexity int) int
+		Cursor     func(childComplexity int) int
+		Data       func(childComplexity int) int
+		ID         func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		OccurredAt func(childComplexity int) int
+		Rating     func(childComplexity int) int
 		Sequence   func(childComplexity int) int
 		SessionID  func(childComplexity int) int
 		TurnID     func(childComplexity int) int
@@ -1729,6 +1793,12 @@ type ComplexityRoot struct {
 		Permissions  func(childComplexity int) int
 		Role         func(childComplexity int) int
 		User         func(childComplexity int) int
+		WaitMail     func(childComplexity int) int
+	}
+
+	ViewerPayload struct {
+		UserErrors func(childComplexity int) int
+		Viewer     func(childComplexity int) int
 	}
 
 	Wait struct {
@@ -2118,6 +2188,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AgentEdge.Node(childComplexity), true
+
+	case "AgentOperations.agent":
+		if e.ComplexityRoot.AgentOperations.Agent == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentOperations.Agent(childComplexity), true
+	case "AgentOperations.failedTurns":
+		if e.ComplexityRoot.AgentOperations.FailedTurns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentOperations.FailedTurns(childComplexity), true
+	case "AgentOperations.turns":
+		if e.ComplexityRoot.AgentOperations.Turns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentOperations.Turns(childComplexity), true
+	case "AgentOperations.usage":
+		if e.ComplexityRoot.AgentOperations.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.AgentOperations.Usage(childComplexity), true
 
 	case "AgentPayload.agent":
 		if e.ComplexityRoot.AgentPayload.Agent == nil {
@@ -3280,6 +3375,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ClientTool.TimeoutSeconds(childComplexity), true
 
+	case "ConfigOrigin.name":
+		if e.ComplexityRoot.ConfigOrigin.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConfigOrigin.Name(childComplexity), true
+	case "ConfigOrigin.of":
+		if e.ComplexityRoot.ConfigOrigin.Of == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConfigOrigin.Of(childComplexity), true
+	case "ConfigOrigin.source":
+		if e.ComplexityRoot.ConfigOrigin.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ConfigOrigin.Source(childComplexity), true
+
 	case "ContextCompacted.cursor":
 		if e.ComplexityRoot.ContextCompacted.Cursor == nil {
 			break
@@ -3466,6 +3580,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EffectiveConfig.Model(childComplexity), true
+	case "EffectiveConfig.origins":
+		if e.ComplexityRoot.EffectiveConfig.Origins == nil {
+			break
+		}
+
+		return e.ComplexityRoot.EffectiveConfig.Origins(childComplexity), true
 	case "EffectiveConfig.streamRecovery":
 		if e.ComplexityRoot.EffectiveConfig.StreamRecovery == nil {
 			break
@@ -5099,6 +5219,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.MoveQueuedTurn(childComplexity, args["turnId"].(string), args["before"].(*string)), true
+	case "Mutation.rateTurn":
+		if e.ComplexityRoot.Mutation.RateTurn == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_rateTurn_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RateTurn(childComplexity, args["input"].(model.RateTurnInput)), true
 	case "Mutation.refreshTokens":
 		if e.ComplexityRoot.Mutation.RefreshTokens == nil {
 			break
@@ -5270,6 +5401,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SetMemberRole(childComplexity, args["membershipId"].(string), args["role"].(model.Role)), true
+	case "Mutation.setWaitMail":
+		if e.ComplexityRoot.Mutation.SetWaitMail == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setWaitMail_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetWaitMail(childComplexity, args["enabled"].(bool)), true
 	case "Mutation.settlePayment":
 		if e.ComplexityRoot.Mutation.SettlePayment == nil {
 			break
@@ -5507,6 +5649,80 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.WriteSessionFile(childComplexity, args["sessionId"].(string), args["path"].(string), args["content"].(string), args["encoding"].(*string), args["expectedHash"].(*string)), true
+
+	case "Operations.agentsByCost":
+		if e.ComplexityRoot.Operations.AgentsByCost == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.AgentsByCost(childComplexity), true
+	case "Operations.agentsByFailures":
+		if e.ComplexityRoot.Operations.AgentsByFailures == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.AgentsByFailures(childComplexity), true
+	case "Operations.countedFrom":
+		if e.ComplexityRoot.Operations.CountedFrom == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.CountedFrom(childComplexity), true
+	case "Operations.duration":
+		if e.ComplexityRoot.Operations.Duration == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.Duration(childComplexity), true
+	case "Operations.failedTurns":
+		if e.ComplexityRoot.Operations.FailedTurns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.FailedTurns(childComplexity), true
+	case "Operations.hours":
+		if e.ComplexityRoot.Operations.Hours == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.Hours(childComplexity), true
+	case "Operations.timeToFirstToken":
+		if e.ComplexityRoot.Operations.TimeToFirstToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.TimeToFirstToken(childComplexity), true
+	case "Operations.turns":
+		if e.ComplexityRoot.Operations.Turns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.Turns(childComplexity), true
+	case "Operations.usage":
+		if e.ComplexityRoot.Operations.Usage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Operations.Usage(childComplexity), true
+
+	case "OperationsHour.failedTurns":
+		if e.ComplexityRoot.OperationsHour.FailedTurns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationsHour.FailedTurns(childComplexity), true
+	case "OperationsHour.startsAt":
+		if e.ComplexityRoot.OperationsHour.StartsAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationsHour.StartsAt(childComplexity), true
+	case "OperationsHour.turns":
+		if e.ComplexityRoot.OperationsHour.Turns == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationsHour.Turns(childComplexity), true
 
 	case "Org.allowUnpricedModels":
 		if e.ComplexityRoot.Org.AllowUnpricedModels == nil {
@@ -6163,6 +6379,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PaymentTerms.Purpose(childComplexity), true
 
+	case "Percentiles.measured":
+		if e.ComplexityRoot.Percentiles.Measured == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Percentiles.Measured(childComplexity), true
+	case "Percentiles.p50Ms":
+		if e.ComplexityRoot.Percentiles.P50Ms == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Percentiles.P50Ms(childComplexity), true
+	case "Percentiles.p95Ms":
+		if e.ComplexityRoot.Percentiles.P95Ms == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Percentiles.P95Ms(childComplexity), true
+
 	case "Provider.baseUrl":
 		if e.ComplexityRoot.Provider.BaseURL == nil {
 			break
@@ -6429,6 +6664,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Node(childComplexity, args["id"].(string)), true
+	case "Query.operations":
+		if e.ComplexityRoot.Query.Operations == nil {
+			break
+		}
+
+		args, err := ec.field_Query_operations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Operations(childComplexity, args["from"].(models.Millis), args["to"].(models.Millis)), true
 	case "Query.org":
 		if e.ComplexityRoot.Query.Org == nil {
 			break
@@ -8633,6 +8879,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Turn.Error(childComplexity), true
+	case "Turn.feedback":
+		if e.ComplexityRoot.Turn.Feedback == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Turn.Feedback(childComplexity), true
 	case "Turn.finalMessage":
 		if e.ComplexityRoot.Turn.FinalMessage == nil {
 			break
@@ -9017,6 +9269,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TurnFailed.TurnID(childComplexity), true
 
+	case "TurnFeedback.actor":
+		if e.ComplexityRoot.TurnFeedback.Actor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnFeedback.Actor(childComplexity), true
+	case "TurnFeedback.comment":
+		if e.ComplexityRoot.TurnFeedback.Comment == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnFeedback.Comment(childComplexity), true
+	case "TurnFeedback.ratedAt":
+		if e.ComplexityRoot.TurnFeedback.RatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnFeedback.RatedAt(childComplexity), true
+	case "TurnFeedback.rating":
+		if e.ComplexityRoot.TurnFeedback.Rating == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnFeedback.Rating(childComplexity), true
+
 	case "TurnPayload.turn":
 		if e.ComplexityRoot.TurnPayload.Turn == nil {
 			break
@@ -9078,6 +9355,67 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TurnQueued.TurnID(childComplexity), true
+
+	case "TurnRated.comment":
+		if e.ComplexityRoot.TurnRated.Comment == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.Comment(childComplexity), true
+	case "TurnRated.cursor":
+		if e.ComplexityRoot.TurnRated.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.Cursor(childComplexity), true
+	case "TurnRated.data":
+		if e.ComplexityRoot.TurnRated.Data == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.Data(childComplexity), true
+	case "TurnRated.id":
+		if e.ComplexityRoot.TurnRated.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.ID(childComplexity), true
+	case "TurnRated.kind":
+		if e.ComplexityRoot.TurnRated.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.Kind(childComplexity), true
+	case "TurnRated.occurredAt":
+		if e.ComplexityRoot.TurnRated.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.OccurredAt(childComplexity), true
+	case "TurnRated.rating":
+		if e.ComplexityRoot.TurnRated.Rating == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.Rating(childComplexity), true
+	case "TurnRated.sequence":
+		if e.ComplexityRoot.TurnRated.Sequence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.Sequence(childComplexity), true
+	case "TurnRated.sessionId":
+		if e.ComplexityRoot.TurnRated.SessionID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.SessionID(childComplexity), true
+	case "TurnRated.turnId":
+		if e.ComplexityRoot.TurnRated.TurnID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TurnRated.TurnID(childComplexity), true
 
 	case "TurnResumed.cursor":
 		if e.ComplexityRoot.TurnResumed.Cursor == nil {
@@ -9552,6 +9890,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Viewer.User(childComplexity), true
+	case "Viewer.waitMail":
+		if e.ComplexityRoot.Viewer.WaitMail == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Viewer.WaitMail(childComplexity), true
+
+	case "ViewerPayload.userErrors":
+		if e.ComplexityRoot.ViewerPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ViewerPayload.UserErrors(childComplexity), true
+	case "ViewerPayload.viewer":
+		if e.ComplexityRoot.ViewerPayload.Viewer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ViewerPayload.Viewer(childComplexity), true
 
 	case "Wait.arguments":
 		if e.ComplexityRoot.Wait.Arguments == nil {
@@ -9942,6 +10299,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputInviteMemberInput,
 		ec.unmarshalInputModelPriceInput,
 		ec.unmarshalInputOrgLimitsInput,
+		ec.unmarshalInputRateTurnInput,
 		ec.unmarshalInputRerunTurnInput,
 		ec.unmarshalInputSendMessageInput,
 		ec.unmarshalInputSessionFilter,
@@ -10449,7 +10807,19 @@ type EffectiveConfig {
   fallbackModels: [Model!]!
   tools: [ToolInfo!]! capabilities: [CapabilityRef!]! maxIterations: Int!
   streamRecovery: StreamRecovery!
+  "Where these come from: one for each of model, fallbackModels, maxIterations and streamRecovery, one for each capability, and one for each part of the prompt that is not a capability's, in their order."
+  origins: [ConfigOrigin!]!
 }
+"Where a part of an effective configuration comes from: what said it last."
+type ConfigOrigin {
+  "A field of EffectiveConfig, e.g. \"model\"; for a capability \"capabilities.\" with its id."
+  of: String!
+  source: ConfigSource!
+  "The name of the harness or agent; null for other sources, and for a draft agent without a name."
+  name: String
+}
+"Who says something about how a turn runs. What nobody else says, the server does; it adds capabilities that others need, too."
+enum ConfigSource { SERVER ORGANIZATION HARNESS AGENT SESSION }
 "What happens to an answer whose runner died before it was complete."
 enum StreamRecovery {
   "The model is called again; subscribers see the text start over."
@@ -10691,6 +11061,7 @@ enum EventKind {
   TURN_FAILED
   TURN_CANCELLED
   TURN_SEALED
+  TURN_RATED
   REASON_STARTED
   REASON_COMPLETED
   REASON_RECOVERED
@@ -10802,6 +11173,9 @@ type TurnCancelled implements Event { id: ID! kind: EventKind! sequence: Int cur
 "The server stopped a turn: at its iteration limit, or because it made no progress."
 type TurnSealed implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   stopReason: StopReason! error: TurnError! }
+"Somebody rated the answer of a turn, changed that, or took it back: then there is no rating. ` + "`" + `data` + "`" + ` says who."
+type TurnRated implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
+  rating: Rating comment: String }
 "A step of reasoning began."
 type ReasonStarted implements Event { id: ID! kind: EventKind! sequence: Int cursor: Cursor! occurredAt: Time! sessionId: ID turnId: ID data: JSON!
   iteration: Int! }
@@ -10936,6 +11310,33 @@ extend type Query {
   failedTurns(first: Int = 20, after: Cursor, code: String, from: Time, to: Time): TurnConnection! @auth(requires: SESSIONS_READ)
 }
 `, BuiltIn: false},
+	{Name: "../schema/feedback.graphqls", Input: `# What people think of answers.
+
+"What somebody thinks of an answer: thumbs up or thumbs down."
+enum Rating { UP DOWN }
+"What one person or API key thinks of the answer of a turn."
+type TurnFeedback @auth(requires: SESSIONS_READ) {
+  rating: Rating!
+  comment: String
+  actor: Actor! @goField(forceResolver: true)
+  ratedAt: Time!
+}
+
+extend type Turn {
+  "What people and API keys think of its answer, the newest first (the first 100); each of them has one say."
+  feedback: [TurnFeedback!]! @goField(forceResolver: true)
+}
+
+extend type Mutation {
+  """
+  Rates the answer of a turn that has ended, in the name of the caller. It replaces what the caller has said of it before; without a rating it
+  takes that back.
+  """
+  rateTurn(input: RateTurnInput!): TurnPayload! @auth(requires: SESSIONS_WRITE)
+}
+"` + "`" + `comment` + "`" + ` goes with a rating, and is at most 2000 characters."
+input RateTurnInput { turnId: ID! rating: Rating comment: String }
+`, BuiltIn: false},
 	{Name: "../schema/identity.graphqls", Input: `"What a member may do in an organization, from most to least."
 enum Role { OWNER ADMIN MEMBER VIEWER }
 
@@ -10987,6 +11388,8 @@ type Viewer {
   orgs: [Org!]! @goField(forceResolver: true)
   "Whether the caller may create an organization: the server's operator must allow it, and the limit per person must not be reached."
   canCreateOrg: Boolean! @goField(forceResolver: true)
+  "Whether the caller gets mail about approvals, questions and paused sessions of this organization that have been waiting for them; null for an API key, and on a server that sends no such mail."
+  waitMail: Boolean @goField(forceResolver: true)
 }
 
 "Where the tokens of a sign-in go."
@@ -11137,6 +11540,8 @@ extend type Mutation {
   acceptInvitation(input: AcceptInvitationInput!): AuthPayload! @public
   "Changes the caller's own name, in all organizations."
   updateViewer(name: String!): UserPayload! @auth(requires: ORG_READ)
+  "Switches the mail about what waits for the caller in this organization on or off. See ` + "`" + `Viewer.waitMail` + "`" + `."
+  setWaitMail(enabled: Boolean!): ViewerPayload! @auth(requires: ORG_READ)
   "Changes the organization that the token is bound to."
   updateOrg(input: UpdateOrgInput!): OrgPayload! @auth(requires: ORG_MANAGE)
   "Invites a person by e-mail, for 7 days. The role can't be above the caller's own. An e-mail has at most one pending invitation."
@@ -11172,10 +11577,52 @@ type UserPayload { user: User userErrors: [UserError!]! }
 type InvitePayload { invitation: Invitation token: String userErrors: [UserError!]! }
 "The answer of mutations of a member."
 type MembershipPayload { membership: Membership userErrors: [UserError!]! }
+"The answer of mutations of the caller's own settings."
+type ViewerPayload { viewer: Viewer userErrors: [UserError!]! }
 `, BuiltIn: false},
 	{Name: "../schema/openid.graphqls", Input: `extend type ServerInfo {
   "The name of the OpenID Connect issuer, for \"Sign in with …\". Null when there is none."
   oidcName: String
+}
+`, BuiltIn: false},
+	{Name: "../schema/operations.graphqls", Input: `"How an organization's turns went between two times, in whole hours of UTC."
+type Operations {
+  "How many turns made their first model call, or failed before it."
+  turns: Int64!
+  "How many turns failed or were sealed."
+  failedTurns: Int!
+  "When the oldest failure ended that was counted, if only the newest 10 000 of the period were; null when all were counted."
+  countedFrom: Time
+  "One per hour in which a turn began or failed, oldest first."
+  hours: [OperationsHour!]!
+  "How long turns took from start to end, with the time that they waited; null when none is measured."
+  duration: Percentiles
+  "How long it took from a turn's message to the first text of its answer; null when none is measured."
+  timeToFirstToken: Percentiles
+  "What all model calls of the period took."
+  usage: Usage @auth(requires: USAGE_READ)
+  "The five agents whose model calls cost most, highest cost first."
+  agentsByCost: [AgentOperations!] @auth(requires: USAGE_READ)
+  "The five agents with most failures, most failures first."
+  agentsByFailures: [AgentOperations!]!
+}
+"Turns by the hour: those that began in it, and those that failed in it, which may have begun before."
+type OperationsHour { startsAt: Time! turns: Int64! failedTurns: Int! }
+"Percentiles of times in milliseconds, over the turns of the period that have ended without being cancelled: of the newest 2000 turns."
+type Percentiles { p50Ms: Int64! p95Ms: Int64! measured: Int! }
+"The turns of an agent."
+type AgentOperations {
+  "Null for sessions without an agent, and for an agent that was deleted."
+  agent: Agent @goField(forceResolver: true)
+  turns: Int64!
+  failedTurns: Int!
+  "What its model calls took."
+  usage: Usage @auth(requires: USAGE_READ)
+}
+
+extend type Query {
+  "How turns went between two times, at most 400 hours apart: ` + "`" + `from` + "`" + ` is rounded down to the hour and ` + "`" + `to` + "`" + ` up."
+  operations(from: Time!, to: Time!): Operations! @auth(requires: SESSIONS_READ)
 }
 `, BuiltIn: false},
 	{Name: "../schema/payments.graphqls", Input: `"What carries out payments. WEBHOOK is a server of your own, which is called with signed requests. See docs/payments.md."
@@ -11379,6 +11826,8 @@ input SessionFilter {
   search: String
   "Sessions whose latest finished turn failed or was sealed; false for all others."
   failed: Boolean
+  "Sessions with an answer that somebody has rated down; false for all others."
+  ratedDown: Boolean
   "Only sessions that try a draft of an agent; they are left out otherwise."
   trial: Boolean
 }
@@ -11872,6 +12321,20 @@ func (ec *executionContext) childFields_AgentEdge(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type AgentEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_AgentOperations(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agent":
+		return ec.fieldContext_AgentOperations_agent(ctx, field)
+	case "turns":
+		return ec.fieldContext_AgentOperations_turns(ctx, field)
+	case "failedTurns":
+		return ec.fieldContext_AgentOperations_failedTurns(ctx, field)
+	case "usage":
+		return ec.fieldContext_AgentOperations_usage(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentOperations", field.Name)
+}
+
 func (ec *executionContext) childFields_AgentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "agent":
@@ -12190,6 +12653,18 @@ func (ec *executionContext) childFields_ClientTool(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type ClientTool", field.Name)
 }
 
+func (ec *executionContext) childFields_ConfigOrigin(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "of":
+		return ec.fieldContext_ConfigOrigin_of(ctx, field)
+	case "source":
+		return ec.fieldContext_ConfigOrigin_source(ctx, field)
+	case "name":
+		return ec.fieldContext_ConfigOrigin_name(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ConfigOrigin", field.Name)
+}
+
 func (ec *executionContext) childFields_DeletePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "deletedId":
@@ -12266,6 +12741,8 @@ func (ec *executionContext) childFields_EffectiveConfig(ctx context.Context, fie
 		return ec.fieldContext_EffectiveConfig_maxIterations(ctx, field)
 	case "streamRecovery":
 		return ec.fieldContext_EffectiveConfig_streamRecovery(ctx, field)
+	case "origins":
+		return ec.fieldContext_EffectiveConfig_origins(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EffectiveConfig", field.Name)
 }
@@ -12736,6 +13213,42 @@ func (ec *executionContext) childFields_ModelViewMessage(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type ModelViewMessage", field.Name)
 }
 
+func (ec *executionContext) childFields_Operations(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "turns":
+		return ec.fieldContext_Operations_turns(ctx, field)
+	case "failedTurns":
+		return ec.fieldContext_Operations_failedTurns(ctx, field)
+	case "countedFrom":
+		return ec.fieldContext_Operations_countedFrom(ctx, field)
+	case "hours":
+		return ec.fieldContext_Operations_hours(ctx, field)
+	case "duration":
+		return ec.fieldContext_Operations_duration(ctx, field)
+	case "timeToFirstToken":
+		return ec.fieldContext_Operations_timeToFirstToken(ctx, field)
+	case "usage":
+		return ec.fieldContext_Operations_usage(ctx, field)
+	case "agentsByCost":
+		return ec.fieldContext_Operations_agentsByCost(ctx, field)
+	case "agentsByFailures":
+		return ec.fieldContext_Operations_agentsByFailures(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Operations", field.Name)
+}
+
+func (ec *executionContext) childFields_OperationsHour(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "startsAt":
+		return ec.fieldContext_OperationsHour_startsAt(ctx, field)
+	case "turns":
+		return ec.fieldContext_OperationsHour_turns(ctx, field)
+	case "failedTurns":
+		return ec.fieldContext_OperationsHour_failedTurns(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OperationsHour", field.Name)
+}
+
 func (ec *executionContext) childFields_Org(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -12948,6 +13461,18 @@ func (ec *executionContext) childFields_PaymentTerms(ctx context.Context, field 
 		return ec.fieldContext_PaymentTerms_purpose(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PaymentTerms", field.Name)
+}
+
+func (ec *executionContext) childFields_Percentiles(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "p50Ms":
+		return ec.fieldContext_Percentiles_p50Ms(ctx, field)
+	case "p95Ms":
+		return ec.fieldContext_Percentiles_p95Ms(ctx, field)
+	case "measured":
+		return ec.fieldContext_Percentiles_measured(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Percentiles", field.Name)
 }
 
 func (ec *executionContext) childFields_Provider(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -13400,6 +13925,8 @@ func (ec *executionContext) childFields_Turn(ctx context.Context, field graphql.
 		return ec.fieldContext_Turn_firstTokenAt(ctx, field)
 	case "finishedAt":
 		return ec.fieldContext_Turn_finishedAt(ctx, field)
+	case "feedback":
+		return ec.fieldContext_Turn_feedback(ctx, field)
 	case "modelView":
 		return ec.fieldContext_Turn_modelView(ctx, field)
 	}
@@ -13440,6 +13967,20 @@ func (ec *executionContext) childFields_TurnError(ctx context.Context, field gra
 		return ec.fieldContext_TurnError_fields(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type TurnError", field.Name)
+}
+
+func (ec *executionContext) childFields_TurnFeedback(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "rating":
+		return ec.fieldContext_TurnFeedback_rating(ctx, field)
+	case "comment":
+		return ec.fieldContext_TurnFeedback_comment(ctx, field)
+	case "actor":
+		return ec.fieldContext_TurnFeedback_actor(ctx, field)
+	case "ratedAt":
+		return ec.fieldContext_TurnFeedback_ratedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TurnFeedback", field.Name)
 }
 
 func (ec *executionContext) childFields_TurnPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -13574,10 +14115,22 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_orgs(ctx, field)
 	case "canCreateOrg":
 		return ec.fieldContext_Viewer_canCreateOrg(ctx, field)
+	case "waitMail":
+		return ec.fieldContext_Viewer_waitMail(ctx, field)
 	case "apiKey":
 		return ec.fieldContext_Viewer_apiKey(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
+}
+
+func (ec *executionContext) childFields_ViewerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "viewer":
+		return ec.fieldContext_ViewerPayload_viewer(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_ViewerPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ViewerPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Wait(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -340,6 +340,15 @@ type ClientToolInput struct {
 	TimeoutSeconds *int        `json:"timeoutSeconds,omitempty"`
 }
 
+// Where a part of an effective configuration comes from: what said it last.
+type ConfigOrigin struct {
+	// A field of EffectiveConfig, e.g. "model"; for a capability "capabilities." with its id.
+	Of     string       `json:"of"`
+	Source ConfigSource `json:"source"`
+	// The name of the harness or agent; null for other sources, and for a draft agent without a name.
+	Name *string `json:"name,omitempty"`
+}
+
 // A piece of a message to send: text, or an image that was uploaded to /v1/images.
 type ContentPartInput struct {
 	Text    *string `json:"text,omitempty"`
@@ -496,6 +505,8 @@ type EffectiveConfig struct {
 	Capabilities   []*CapabilityRef `json:"capabilities"`
 	MaxIterations  int              `json:"maxIterations"`
 	StreamRecovery StreamRecovery   `json:"streamRecovery"`
+	// Where these come from: one for each of model, fallbackModels, maxIterations and streamRecovery, one for each capability, and one for each part of the prompt that is not a capability's, in their order.
+	Origins []*ConfigOrigin `json:"origins"`
 }
 
 type EventConnection struct {
@@ -789,6 +800,35 @@ type ModelViewMessage struct {
 type Mutation struct {
 }
 
+// How an organization's turns went between two times, in whole hours of UTC.
+type Operations struct {
+	// How many turns made their first model call, or failed before it.
+	Turns int64 `json:"turns"`
+	// How many turns failed or were sealed.
+	FailedTurns int `json:"failedTurns"`
+	// When the oldest failure ended that was counted, if only the newest 10 000 of the period were; null when all were counted.
+	CountedFrom *models.Millis `json:"countedFrom,omitempty"`
+	// One per hour in which a turn began or failed, oldest first.
+	Hours []*OperationsHour `json:"hours"`
+	// How long turns took from start to end, with the time that they waited; null when none is measured.
+	Duration *Percentiles `json:"duration,omitempty"`
+	// How long it took from a turn's message to the first text of its answer; null when none is measured.
+	TimeToFirstToken *Percentiles `json:"timeToFirstToken,omitempty"`
+	// What all model calls of the period took.
+	Usage *Usage `json:"usage,omitempty"`
+	// The five agents whose model calls cost most, highest cost first.
+	AgentsByCost []*AgentOperations `json:"agentsByCost,omitempty"`
+	// The five agents with most failures, most failures first.
+	AgentsByFailures []*AgentOperations `json:"agentsByFailures"`
+}
+
+// Turns by the hour: those that began in it, and those that failed in it, which may have begun before.
+type OperationsHour struct {
+	StartsAt    models.Millis `json:"startsAt"`
+	Turns       int64         `json:"turns"`
+	FailedTurns int           `json:"failedTurns"`
+}
+
 // The limits of an organization, in all processes of the server together; 0 is unlimited.
 type OrgLimits struct {
 	// How many turns may run at once; more wait.
@@ -974,6 +1014,13 @@ type PaymentTerms struct {
 	Purpose  string          `json:"purpose"`
 }
 
+// Percentiles of times in milliseconds, over the turns of the period that have ended without being cancelled: of the newest 2000 turns.
+type Percentiles struct {
+	P50Ms    int64 `json:"p50Ms"`
+	P95Ms    int64 `json:"p95Ms"`
+	Measured int   `json:"measured"`
+}
+
 // A service that runs models.
 type Provider struct {
 	ID      string       `json:"id"`
@@ -1010,6 +1057,13 @@ type QueueReordered struct {
 }
 
 func (QueueReordered) IsEvent() {}
+
+// `comment` goes with a rating, and is at most 2000 characters.
+type RateTurnInput struct {
+	TurnID  string  `json:"turnId"`
+	Rating  *Rating `json:"rating,omitempty"`
+	Comment *string `json:"comment,omitempty"`
+}
 
 // A step of reasoning ended.
 type ReasonCompleted struct {
@@ -1163,6 +1217,8 @@ type SessionFilter struct {
 	Search *string `json:"search,omitempty"`
 	// Sessions whose latest finished turn failed or was sealed; false for all others.
 	Failed *bool `json:"failed,omitempty"`
+	// Sessions with an answer that somebody has rated down; false for all others.
+	RatedDown *bool `json:"ratedDown,omitempty"`
 	// Only sessions that try a draft of an agent; they are left out otherwise.
 	Trial *bool `json:"trial,omitempty"`
 }
@@ -1647,6 +1703,22 @@ type TurnQueued struct {
 
 func (TurnQueued) IsEvent() {}
 
+// Somebody rated the answer of a turn, changed that, or took it back: then there is no rating. `data` says who.
+type TurnRated struct {
+	ID         string        `json:"id"`
+	Kind       EventKind     `json:"kind"`
+	Sequence   *int          `json:"sequence,omitempty"`
+	Cursor     string        `json:"cursor"`
+	OccurredAt models.Millis `json:"occurredAt"`
+	SessionID  *string       `json:"sessionId,omitempty"`
+	TurnID     *string       `json:"turnId,omitempty"`
+	Data       models.JSON   `json:"data"`
+	Rating     *Rating       `json:"rating,omitempty"`
+	Comment    *string       `json:"comment,omitempty"`
+}
+
+func (TurnRated) IsEvent() {}
+
 // Something that the turn waited for was resolved; a runner continues it.
 type TurnResumed struct {
 	ID         string        `json:"id"`
@@ -1855,8 +1927,16 @@ type Viewer struct {
 	Orgs []*Org `json:"orgs"`
 	// Whether the caller may create an organization: the server's operator must allow it, and the limit per person must not be reached.
 	CanCreateOrg bool `json:"canCreateOrg"`
+	// Whether the caller gets mail about approvals, questions and paused sessions of this organization that have been waiting for them; null for an API key, and on a server that sends no such mail.
+	WaitMail *bool `json:"waitMail,omitempty"`
 	// The caller's API key; null for a person.
 	APIKey *APIKey `json:"apiKey,omitempty"`
+}
+
+// The answer of mutations of the caller's own settings.
+type ViewerPayload struct {
+	Viewer     *Viewer      `json:"viewer,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
 }
 
 type WaitPayload struct {
@@ -2300,6 +2380,68 @@ func (e CompactionStrategy) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// Who says something about how a turn runs. What nobody else says, the server does; it adds capabilities that others need, too.
+type ConfigSource string
+
+const (
+	ConfigSourceServer       ConfigSource = "SERVER"
+	ConfigSourceOrganization ConfigSource = "ORGANIZATION"
+	ConfigSourceHarness      ConfigSource = "HARNESS"
+	ConfigSourceAgent        ConfigSource = "AGENT"
+	ConfigSourceSession      ConfigSource = "SESSION"
+)
+
+var AllConfigSource = []ConfigSource{
+	ConfigSourceServer,
+	ConfigSourceOrganization,
+	ConfigSourceHarness,
+	ConfigSourceAgent,
+	ConfigSourceSession,
+}
+
+func (e ConfigSource) IsValid() bool {
+	switch e {
+	case ConfigSourceServer, ConfigSourceOrganization, ConfigSourceHarness, ConfigSourceAgent, ConfigSourceSession:
+		return true
+	}
+	return false
+}
+
+func (e ConfigSource) String() string {
+	return string(e)
+}
+
+func (e *ConfigSource) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ConfigSource(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ConfigSource", str)
+	}
+	return nil
+}
+
+func (e ConfigSource) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ConfigSource) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ConfigSource) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // How a message is delivered to a session with an active turn.
 type Delivery string
 
@@ -2387,6 +2529,7 @@ const (
 	EventKindTurnFailed          EventKind = "TURN_FAILED"
 	EventKindTurnCancelled       EventKind = "TURN_CANCELLED"
 	EventKindTurnSealed          EventKind = "TURN_SEALED"
+	EventKindTurnRated           EventKind = "TURN_RATED"
 	EventKindReasonStarted       EventKind = "REASON_STARTED"
 	EventKindReasonCompleted     EventKind = "REASON_COMPLETED"
 	EventKindReasonRecovered     EventKind = "REASON_RECOVERED"
@@ -2437,6 +2580,7 @@ var AllEventKind = []EventKind{
 	EventKindTurnFailed,
 	EventKindTurnCancelled,
 	EventKindTurnSealed,
+	EventKindTurnRated,
 	EventKindReasonStarted,
 	EventKindReasonCompleted,
 	EventKindReasonRecovered,
@@ -2469,7 +2613,7 @@ var AllEventKind = []EventKind{
 
 func (e EventKind) IsValid() bool {
 	switch e {
-	case EventKindMessageReceived, EventKindMessageEdited, EventKindSessionStarted, EventKindSessionActivated, EventKindSessionIdled, EventKindSessionWaiting, EventKindSessionPaused, EventKindSessionResumed, EventKindSessionTitleChanged, EventKindSessionModelChanged, EventKindTurnQueued, EventKindQueueReordered, EventKindTurnStarted, EventKindTurnWaiting, EventKindTurnResumed, EventKindTurnCompleted, EventKindTurnFailed, EventKindTurnCancelled, EventKindTurnSealed, EventKindReasonStarted, EventKindReasonCompleted, EventKindReasonRecovered, EventKindOutputStarted, EventKindOutputDelta, EventKindOutputCompleted, EventKindThinkingDelta, EventKindThinkingCompleted, EventKindGenerationRetrying, EventKindGenerationRecorded, EventKindActStarted, EventKindActCompleted, EventKindToolStarted, EventKindToolProgress, EventKindToolCompleted, EventKindToolCallsRequested, EventKindToolCallRepaired, EventKindApprovalRequested, EventKindApprovalDecided, EventKindTranscriptRepaired, EventKindHookRan, EventKindContextCompacted, EventKindFileWritten, EventKindBudgetWarned, EventKindBudgetPaused, EventKindBudgetExhausted, EventKindBudgetResumed, EventKindCaughtUp:
+	case EventKindMessageReceived, EventKindMessageEdited, EventKindSessionStarted, EventKindSessionActivated, EventKindSessionIdled, EventKindSessionWaiting, EventKindSessionPaused, EventKindSessionResumed, EventKindSessionTitleChanged, EventKindSessionModelChanged, EventKindTurnQueued, EventKindQueueReordered, EventKindTurnStarted, EventKindTurnWaiting, EventKindTurnResumed, EventKindTurnCompleted, EventKindTurnFailed, EventKindTurnCancelled, EventKindTurnSealed, EventKindTurnRated, EventKindReasonStarted, EventKindReasonCompleted, EventKindReasonRecovered, EventKindOutputStarted, EventKindOutputDelta, EventKindOutputCompleted, EventKindThinkingDelta, EventKindThinkingCompleted, EventKindGenerationRetrying, EventKindGenerationRecorded, EventKindActStarted, EventKindActCompleted, EventKindToolStarted, EventKindToolProgress, EventKindToolCompleted, EventKindToolCallsRequested, EventKindToolCallRepaired, EventKindApprovalRequested, EventKindApprovalDecided, EventKindTranscriptRepaired, EventKindHookRan, EventKindContextCompacted, EventKindFileWritten, EventKindBudgetWarned, EventKindBudgetPaused, EventKindBudgetExhausted, EventKindBudgetResumed, EventKindCaughtUp:
 		return true
 	}
 	return false
@@ -3013,6 +3157,62 @@ func (e *ProviderKind) UnmarshalJSON(b []byte) error {
 }
 
 func (e ProviderKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What somebody thinks of an answer: thumbs up or thumbs down.
+type Rating string
+
+const (
+	RatingUp   Rating = "UP"
+	RatingDown Rating = "DOWN"
+)
+
+var AllRating = []Rating{
+	RatingUp,
+	RatingDown,
+}
+
+func (e Rating) IsValid() bool {
+	switch e {
+	case RatingUp, RatingDown:
+		return true
+	}
+	return false
+}
+
+func (e Rating) String() string {
+	return string(e)
+}
+
+func (e *Rating) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = Rating(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid Rating", str)
+	}
+	return nil
+}
+
+func (e Rating) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *Rating) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e Rating) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
