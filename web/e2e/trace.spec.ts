@@ -128,6 +128,7 @@ test("a part of the axis is shown by keys, wheel, buttons and by brushing, and a
   await call.click();
   await lines(page).focus();
   await page.keyboard.press("f");
+  await page.keyboard.press("+");
   await expect(whole).toHaveCount(1);
   // The call fills the axis, and the others lie beside.
   const lane = await call.locator("[data-lane]").boundingBox();
@@ -138,6 +139,7 @@ test("a part of the axis is shown by keys, wheel, buttons and by brushing, and a
   await last.click();
   await lines(page).focus();
   await page.keyboard.press("f");
+  await page.keyboard.press("+");
   await expect(call.locator("[data-beside=before]")).toHaveCount(1);
   await page.keyboard.press("Shift+ArrowRight");
   await page.keyboard.press("-");

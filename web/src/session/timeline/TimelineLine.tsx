@@ -152,7 +152,7 @@ export function TimelineLine(props: TimelineLineProps) {
       <span
         aria-hidden
         data-lane
-        className={classes("relative", span ? "h-3.5" : "h-4.5 max-sm:hidden")}
+        className={classes("relative overflow-x-clip", span ? "h-3.5" : "h-4.5 max-sm:hidden")}
       >
         {span === null && <Axis scale={scale} />}
         <Bar row={row} scale={scale} now={now} />
