@@ -29,18 +29,21 @@ func TestExamplesOfTheGuides(t *testing.T) {
 	}
 	ids := map[string]string{
 		"UpdateAgent": me.ids["agent"], "AgentHistory": me.ids["agent"], "RestoreAgent": me.ids["agent"], "Turn": me.ids["turn"],
-		"Sent": me.ids["turn"], "Again": me.ids["turn"], "Rate": me.ids["turn"],
+		"Sent": me.ids["turn"], "Again": me.ids["turn"],
 	}
 	resting := func() error {
 		var out struct {
 			Session struct {
-				Turns struct{ Nodes []struct{ Status string } }
+				Turns struct{ Nodes []struct{ ID, Status string } }
 			}
 		}
-		me.do(t, `query($id: ID!) { session(id: $id) { turns(first: 20) { nodes { status } } } }`, map[string]any{"id": me.ids["sess"]}, &out)
+		me.do(t, `query($id: ID!) { session(id: $id) { turns(first: 20) { nodes { id status } } } }`, map[string]any{"id": me.ids["sess"]}, &out)
 		for _, turn := range out.Session.Turns.Nodes {
 			if slices.Contains([]string{"QUEUED", "RUNNING", "WAITING"}, turn.Status) {
 				return errNotYet
+			}
+			if turn.Status == "COMPLETED" {
+				ids["Rate"] = turn.ID
 			}
 		}
 		return nil
