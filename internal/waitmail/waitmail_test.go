@@ -113,7 +113,9 @@ type park struct {
 	wait    models.Wait
 }
 
-func (c *park) Needs() commit.Needs { return commit.Needs{Org: c.org, Session: c.session, Waits: true, Bytes: 1000} }
+func (c *park) Needs() commit.Needs {
+	return commit.Needs{Org: c.org, Session: c.session, Waits: true, Bytes: 1000}
+}
 
 func (c *park) Apply(tx *commit.Tx) error {
 	tx.ClaimTurn(models.NewID[models.RunnerEntity]())
