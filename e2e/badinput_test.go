@@ -77,6 +77,11 @@ func newTenant(t *testing.T, c *client) *tenant {
 	tt.budget(t, map[string]any{"subject": "CUSTOMER", "subjectId": "somebody", "currency": "tokens", "limit": "1000000"}, "a gift")
 
 	tt.policy(t, "https://pay.invalid/"+c.Org)
+	var saved struct {
+		SaveView struct{ View struct{ ID string } }
+	}
+	c.do(t, `mutation { saveView(input: {name: "mine", search: "status=IDLE"}) { view { id } userErrors { code message path } } }`, nil, &saved)
+	tt.ids["view"] = saved.SaveView.View.ID
 
 	// A session whose turn waits for an answer, with another turn in line.
 	asking := c.session(t, c.agentOf(t, "asks", map[string]any{"capabilities": []any{map[string]any{"id": "ask_user"}}}))
@@ -211,6 +216,8 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"Mutation.resumeSession(sessionId)", "sess", `mutation($id: ID!) { resumeSession(sessionId: $id) { session { id } userErrors { code path } } }`},
 	{"Mutation.updateWebhook(id)", "hook", `mutation($id: ID!) { updateWebhook(id: $id, input: {enabled: true, rotateSecret: true}) { webhook { id } secret userErrors { code path } } }`},
 	{"Mutation.deleteWebhook(id)", "hook", `mutation($id: ID!) { deleteWebhook(id: $id) { deletedId userErrors { code path } } }`},
+	{"Mutation.saveView(id)", "view", `mutation($id: ID!) { saveView(id: $id, input: {name: "theirs", search: ""}) { view { id } userErrors { code path } } }`},
+	{"Mutation.deleteSavedView(id)", "view", `mutation($id: ID!) { deleteSavedView(id: $id) { deletedId userErrors { code path } } }`},
 	{"Mutation.testWebhook(id)", "hook", `mutation($id: ID!) { testWebhook(id: $id) { webhook { id } userErrors { code path } } }`},
 	{"Webhook.delivery(id)", "dlv", `query($id: ID!, $hook: ID!) { node(id: $hook) { ... on Webhook { delivery(id: $id) { id payload } } } }`},
 	{"Mutation.replayDelivery(id)", "dlv", `mutation($id: ID!) { replayDelivery(id: $id) { webhook { id } userErrors { code path } } }`},
@@ -229,6 +236,7 @@ var idCases = []struct{ arg, prefix, query string }{
 	{"Query.turn(id)", "turn", `query($id: ID!) { turn(id: $id) { id } }`},
 	{"SessionFilter.agentId", "agent", `query($id: ID!) { sessions(filter: {agentId: $id}) { nodes { id } totalCount } }`},
 	{"SessionFilter.harnessId", "harn", `query($id: ID!) { sessions(filter: {harnessId: $id}) { nodes { id } totalCount } }`},
+	{"SessionFilter.modelId", "model", `query($id: ID!) { sessions(filter: {modelId: $id}) { nodes { id } totalCount } }`},
 	{"Mutation.revokeApiKey(id)", "key", `mutation($id: ID!) { revokeApiKey(id: $id) { apiKey { id } userErrors { code path } } }`},
 	{"UpdateOrgInput.defaultHarnessId", "harn", `mutation($id: ID!) { updateOrg(input: {defaultHarnessId: $id}) { org { id } userErrors { code path } } }`},
 	{"UpdateOrgInput.defaultModelId", "model", `mutation($id: ID!) { updateOrg(input: {defaultModelId: $id}) { org { id } userErrors { code path } } }`},

@@ -13,10 +13,11 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth/oidc/oidctest"
 )
 
-// personal are the fields that are about one's own sign-in: a key is refused, whatever it may do.
+// personal are the fields that are about oneself, such as one's sign-ins: a key is refused, whatever it may do.
 var personal = []string{
 	"Query.signIns", "Mutation.changePassword", "Mutation.switchOrg", "Mutation.createOrg", "Mutation.revokeSignIn", "Mutation.updateViewer",
 	"Mutation.setWaitMail",
+	"Query.savedViews", "Mutation.saveView", "Mutation.deleteSavedView",
 }
 
 // unreached are types that the organization of the test has nothing of, and why. Nobody may read them either; but only that the way to
@@ -169,7 +170,7 @@ func (m *matrix) judge(who *somebody, o operation, r *reply) {
 
 // about reports whether the operation is about who asks, so that others don't see what the owner sees.
 func (*matrix) about(o operation) bool {
-	return slices.Contains([]string{"viewer", "signIns"}, o.root().field.Name)
+	return slices.Contains([]string{"viewer", "signIns", "savedViews"}, o.root().field.Name)
 }
 
 // TestEveryFieldAsEverybody tries every field of the schema as everybody: what the table of permissions allows is shown, all else is

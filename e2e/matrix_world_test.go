@@ -91,6 +91,25 @@ func (tt *tenant) furnish(t *testing.T, mark string) {
 	}
 	tt.do(t, `query($id: ID!) { turn(id: $id) { inputMessage { id } } }`, map[string]any{"id": tt.ids["turn"]}, &last)
 	tt.ids["msg"] = last.Turn.InputMessage.ID
+	tt.indexed(t, session)
+}
+
+// indexed waits until a session is in the index, which follows the turns.
+func (tt *tenant) indexed(t *testing.T, session string) {
+	t.Helper()
+	eventually(t, "the index of the session", func() error {
+		var out struct {
+			Session struct {
+				Match   *struct{ Message struct{ ID string } }
+				Summary *struct{ Model *struct{ ID string } }
+			}
+		}
+		tt.do(t, `query($id: ID!) { session(id: $id) { match(search: "spends") { message { id } } summary { model { id } } } }`, map[string]any{"id": session}, &out)
+		if s := out.Session; s.Match == nil || s.Summary == nil || s.Summary.Model == nil {
+			return fmt.Errorf("there is only %+v", s)
+		}
+		return nil
+	})
 }
 
 // overspend lets a session run into the limits of a budget of its own, one after the other.

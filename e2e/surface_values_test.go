@@ -33,7 +33,7 @@ var kindsByName = map[string]string{
 	"agent": "agent", "apiKey": "key", "defaultHarness": "harn", "defaultModel": "model", "fallbackModel": "model", "harness": "harn",
 	"image": "img", "invitation": "inv", "membership": "mship", "model": "model", "org": "org", "provider": "prov", "session": "sess",
 	"throughTurn": "turn", "turn": "turn", "wait": "wait", "auditEntry": "audit", "message": "msg", "user": "user",
-	"webhook": "hook", "delivery": "dlv", "budget": "bdgt", "ledgerEntry": "ldgr", "paymentPolicy": "ppol",
+	"webhook": "hook", "delivery": "dlv", "budget": "bdgt", "ledgerEntry": "ldgr", "paymentPolicy": "ppol", "savedView": "view", "view": "view",
 }
 
 // valuesOf gives literals for places that need a certain one, by Type.field(argument) or Input.field. Optional arguments that are
@@ -43,6 +43,7 @@ var valuesOf = map[string]string{
 	"Subscription.orgEvents(after)":     `"start"`,
 	"Session.events(first)":             "100",
 	"ToolResultInput.result":            "1",
+	"Session.match(search)":             `"spends"`,
 	"Session.file(path)":                `"/workspace/notes.txt"`,
 	"SignInInput.password":              `"not the password of anybody"`,
 	"Mutation.changePassword(current)":  `"not the password of anybody"`,

@@ -38,6 +38,7 @@ type ResolverRoot interface {
 	Query() QueryResolver
 	Revision() RevisionResolver
 	Session() SessionResolver
+	SessionSummary() SessionSummaryResolver
 	Subscription() SubscriptionResolver
 	Turn() TurnResolver
 	TurnFeedback() TurnFeedbackResolver
@@ -661,6 +662,11 @@ type ComplexityRoot struct {
 		TurnID      func(childComplexity int) int
 	}
 
+	MatchPart struct {
+		Hit  func(childComplexity int) int
+		Text func(childComplexity int) int
+	}
+
 	Membership struct {
 		CreatedAt func(childComplexity int) int
 		ID        func(childComplexity int) int
@@ -809,6 +815,7 @@ type ComplexityRoot struct {
 		CreateWebhook        func(childComplexity int, input model.CreateWebhookInput) int
 		DecideApproval       func(childComplexity int, input model.DecideApprovalInput) int
 		DeletePaymentPolicy  func(childComplexity int, id string) int
+		DeleteSavedView      func(childComplexity int, id string) int
 		DeleteWebhook        func(childComplexity int, id string) int
 		DisableBudget        func(childComplexity int, id string) int
 		DiscoverModels       func(childComplexity int, providerID string) int
@@ -831,6 +838,7 @@ type ComplexityRoot struct {
 		RevokeInvitation     func(childComplexity int, id string) int
 		RevokeSignIn         func(childComplexity int, id string) int
 		RotateHookSecret     func(childComplexity int) int
+		SaveView             func(childComplexity int, id *string, input model.SaveViewInput) int
 		SendMessage          func(childComplexity int, input model.SendMessageInput) int
 		SetMemberRole        func(childComplexity int, membershipID string, role model.Role) int
 		SetWaitMail          func(childComplexity int, enabled bool) int
@@ -1080,9 +1088,10 @@ type ComplexityRoot struct {
 		Payments               func(childComplexity int, first *int, after *string) int
 		PreviewEffectiveConfig func(childComplexity int, harnessID *string, agent *model.CreateAgentInput, sessionID *string) int
 		Providers              func(childComplexity int, first *int, after *string) int
+		SavedViews             func(childComplexity int) int
 		ServerInfo             func(childComplexity int) int
 		Session                func(childComplexity int, id string) int
-		Sessions               func(childComplexity int, first *int, after *string, filter *model.SessionFilter) int
+		Sessions               func(childComplexity int, first *int, after *string, filter *model.SessionFilter, orderBy *model.SessionOrder, direction *model.SortOrder) int
 		SignIns                func(childComplexity int) int
 		Turn                   func(childComplexity int, id string) int
 		Usage                  func(childComplexity int, groupBy []model.UsageGroup, from models.Millis, to models.Millis, first *int, after *string) int
@@ -1184,6 +1193,20 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	SavedView struct {
+		CreatedAt func(childComplexity int) int
+		ID        func(childComplexity int) int
+		Name      func(childComplexity int) int
+		Preferred func(childComplexity int) int
+		Search    func(childComplexity int) int
+		UpdatedAt func(childComplexity int) int
+	}
+
+	SavedViewPayload struct {
+		UserErrors func(childComplexity int) int
+		View       func(childComplexity int) int
+	}
+
 	SendMessagePayload struct {
 		Message    func(childComplexity int) int
 		Turn       func(childComplexity int) int
@@ -1215,6 +1238,7 @@ type ComplexityRoot struct {
 		ID              func(childComplexity int) int
 		LastSequence    func(childComplexity int) int
 		Locale          func(childComplexity int) int
+		Match           func(childComplexity int, search string) int
 		Messages        func(childComplexity int, first *int, after *string, last *int, before *string) int
 		Model           func(childComplexity int) int
 		Owner           func(childComplexity int) int
@@ -1222,6 +1246,7 @@ type ComplexityRoot struct {
 		QueuedTurns     func(childComplexity int) int
 		Root            func(childComplexity int) int
 		Status          func(childComplexity int) int
+		Summary         func(childComplexity int) int
 		Tags            func(childComplexity int) int
 		Title           func(childComplexity int) int
 		Todos           func(childComplexity int) int
@@ -1283,6 +1308,11 @@ type ComplexityRoot struct {
 		Usage      func(childComplexity int) int
 	}
 
+	SessionMatch struct {
+		Message func(childComplexity int) int
+		Parts   func(childComplexity int) int
+	}
+
 	SessionModelChanged struct {
 		Cursor     func(childComplexity int) int
 		Data       func(childComplexity int) int
@@ -1333,6 +1363,13 @@ type ComplexityRoot struct {
 		Sequence     func(childComplexity int) int
 		SessionID    func(childComplexity int) int
 		TurnID       func(childComplexity int) int
+	}
+
+	SessionSummary struct {
+		DurationMs func(childComplexity int) int
+		Model      func(childComplexity int) int
+		Outcome    func(childComplexity int) int
+		Preview    func(childComplexity int) int
 	}
 
 	SessionTitleChanged struct {
@@ -4449,6 +4486,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LedgerEntry.TurnID(childComplexity), true
 
+	case "MatchPart.hit":
+		if e.ComplexityRoot.MatchPart.Hit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MatchPart.Hit(childComplexity), true
+	case "MatchPart.text":
+		if e.ComplexityRoot.MatchPart.Text == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MatchPart.Text(childComplexity), true
+
 	case "Membership.createdAt":
 		if e.ComplexityRoot.Membership.CreatedAt == nil {
 			break
@@ -5142,6 +5192,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeletePaymentPolicy(childComplexity, args["id"].(string)), true
+	case "Mutation.deleteSavedView":
+		if e.ComplexityRoot.Mutation.DeleteSavedView == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteSavedView_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteSavedView(childComplexity, args["id"].(string)), true
 	case "Mutation.deleteWebhook":
 		if e.ComplexityRoot.Mutation.DeleteWebhook == nil {
 			break
@@ -5379,6 +5440,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RotateHookSecret(childComplexity), true
+	case "Mutation.saveView":
+		if e.ComplexityRoot.Mutation.SaveView == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_saveView_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SaveView(childComplexity, args["id"].(*string), args["input"].(model.SaveViewInput)), true
 	case "Mutation.sendMessage":
 		if e.ComplexityRoot.Mutation.SendMessage == nil {
 			break
@@ -6720,6 +6792,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Providers(childComplexity, args["first"].(*int), args["after"].(*string)), true
+	case "Query.savedViews":
+		if e.ComplexityRoot.Query.SavedViews == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.SavedViews(childComplexity), true
 	case "Query.serverInfo":
 		if e.ComplexityRoot.Query.ServerInfo == nil {
 			break
@@ -6747,7 +6825,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Sessions(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.SessionFilter)), true
+		return e.ComplexityRoot.Query.Sessions(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.SessionFilter), args["orderBy"].(*model.SessionOrder), args["direction"].(*model.SortOrder)), true
 	case "Query.signIns":
 		if e.ComplexityRoot.Query.SignIns == nil {
 			break
@@ -7188,6 +7266,56 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RevisionEdge.Node(childComplexity), true
 
+	case "SavedView.createdAt":
+		if e.ComplexityRoot.SavedView.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SavedView.CreatedAt(childComplexity), true
+	case "SavedView.id":
+		if e.ComplexityRoot.SavedView.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SavedView.ID(childComplexity), true
+	case "SavedView.name":
+		if e.ComplexityRoot.SavedView.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SavedView.Name(childComplexity), true
+	case "SavedView.preferred":
+		if e.ComplexityRoot.SavedView.Preferred == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SavedView.Preferred(childComplexity), true
+	case "SavedView.search":
+		if e.ComplexityRoot.SavedView.Search == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SavedView.Search(childComplexity), true
+	case "SavedView.updatedAt":
+		if e.ComplexityRoot.SavedView.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SavedView.UpdatedAt(childComplexity), true
+
+	case "SavedViewPayload.userErrors":
+		if e.ComplexityRoot.SavedViewPayload.UserErrors == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SavedViewPayload.UserErrors(childComplexity), true
+	case "SavedViewPayload.view":
+		if e.ComplexityRoot.SavedViewPayload.View == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SavedViewPayload.View(childComplexity), true
+
 	case "SendMessagePayload.message":
 		if e.ComplexityRoot.SendMessagePayload.Message == nil {
 			break
@@ -7349,6 +7477,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Session.Locale(childComplexity), true
+	case "Session.match":
+		if e.ComplexityRoot.Session.Match == nil {
+			break
+		}
+
+		args, err := ec.field_Session_match_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Session.Match(childComplexity, args["search"].(string)), true
 	case "Session.messages":
 		if e.ComplexityRoot.Session.Messages == nil {
 			break
@@ -7396,6 +7535,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Session.Status(childComplexity), true
+	case "Session.summary":
+		if e.ComplexityRoot.Session.Summary == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Session.Summary(childComplexity), true
 	case "Session.tags":
 		if e.ComplexityRoot.Session.Tags == nil {
 			break
@@ -7654,6 +7799,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SessionIdled.Usage(childComplexity), true
 
+	case "SessionMatch.message":
+		if e.ComplexityRoot.SessionMatch.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionMatch.Message(childComplexity), true
+	case "SessionMatch.parts":
+		if e.ComplexityRoot.SessionMatch.Parts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionMatch.Parts(childComplexity), true
+
 	case "SessionModelChanged.cursor":
 		if e.ComplexityRoot.SessionModelChanged.Cursor == nil {
 			break
@@ -7880,6 +8038,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SessionStarted.TurnID(childComplexity), true
+
+	case "SessionSummary.durationMs":
+		if e.ComplexityRoot.SessionSummary.DurationMs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionSummary.DurationMs(childComplexity), true
+	case "SessionSummary.model":
+		if e.ComplexityRoot.SessionSummary.Model == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionSummary.Model(childComplexity), true
+	case "SessionSummary.outcome":
+		if e.ComplexityRoot.SessionSummary.Outcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionSummary.Outcome(childComplexity), true
+	case "SessionSummary.preview":
+		if e.ComplexityRoot.SessionSummary.Preview == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SessionSummary.Preview(childComplexity), true
 
 	case "SessionTitleChanged.cursor":
 		if e.ComplexityRoot.SessionTitleChanged.Cursor == nil {
@@ -10301,6 +10484,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputOrgLimitsInput,
 		ec.unmarshalInputRateTurnInput,
 		ec.unmarshalInputRerunTurnInput,
+		ec.unmarshalInputSaveViewInput,
 		ec.unmarshalInputSendMessageInput,
 		ec.unmarshalInputSessionFilter,
 		ec.unmarshalInputSettlePaymentInput,
@@ -11810,8 +11994,27 @@ type Session implements Node @auth(requires: SESSIONS_READ) {
   events(first: Int = 50, after: Cursor, last: Int, before: Cursor, kinds: [EventKind!]): EventConnection! @goField(forceResolver: true)
   "What a turn would run with if it started now; null when the harness or the agent is gone."
   effectiveConfig: EffectiveConfig @goField(forceResolver: true)
+  "What lists show of it, a few seconds behind; null until it has been indexed."
+  summary: SessionSummary @goField(forceResolver: true)
+  "The message by which a search finds the session: the one that first said most of its words; null when no message has one of them. Messages are found within seconds after their turn, often before."
+  match(search: String!): SessionMatch @goField(forceResolver: true)
   createdAt: Time! updatedAt: Time!
 }
+"What lists show of a session, as of a few seconds ago."
+type SessionSummary {
+  "The beginning of the newest message, on one line; null before there is one."
+  preview: String
+  "How the latest turn ended that had begun; null before one has."
+  outcome: TurnStatus
+  "How long that turn took, waits included."
+  durationMs: Int64
+  "The model that was called last; null before there was a call, and when the model is gone."
+  model: Model @goField(forceResolver: true)
+}
+"A message that has words of a search, and the place in it: one line, cut at the words that were found."
+type SessionMatch { message: Message! parts: [MatchPart!]! }
+"A piece of a match; ` + "`" + `hit` + "`" + ` is true for a word of the search."
+type MatchPart { text: String! hit: Boolean! }
 "A line of the agent's plan."
 type Todo { content: String! status: TodoStatus! }
 enum TodoStatus { PENDING IN_PROGRESS COMPLETED }
@@ -11821,8 +12024,8 @@ type SessionConnection { edges: [SessionEdge!]! nodes: [Session!]! pageInfo: Pag
 type SessionEdge { cursor: Cursor! node: Session! }
 "Which sessions to list; all conditions must hold."
 input SessionFilter {
-  agentId: ID harnessId: ID status: [SessionStatus!] tag: String customerKey: String createdAfter: Time
-  "Words that each match the start of a word of the title or the customer key, or a whole word of the messages, ignoring case; or the id of a session. A word of messages finds the newest 1000 sessions that have it, within seconds after it was said."
+  agentId: ID harnessId: ID status: [SessionStatus!] tag: String customerKey: String createdAfter: Time createdBefore: Time
+  "Words that each match the start of a word of the title or the customer key, or a whole word of the messages, ignoring case; or the id of a session. A word of messages finds the newest 1000 sessions that have it, within seconds after the turn that it belongs to has ended, often before."
   search: String
   "Sessions whose latest finished turn failed or was sealed; false for all others."
   failed: Boolean
@@ -11830,6 +12033,29 @@ input SessionFilter {
   ratedDown: Boolean
   "Only sessions that try a draft of an agent; they are left out otherwise."
   trial: Boolean
+  "How the latest turn ended: COMPLETED, FAILED, CANCELLED or SEALED. This and the conditions below are a few seconds behind."
+  outcome: TurnStatus
+  "The model that was called last."
+  modelId: ID
+  "What the session has cost, at least."
+  minCostUsd: Decimal
+  "What the session has cost, at most."
+  maxCostUsd: Decimal
+  "How long the latest turn took, at least."
+  minDurationMs: Int64
+  "How long the latest turn took, at most."
+  maxDurationMs: Int64
+}
+"What a list of sessions is sorted by. All but CREATED are a few seconds behind."
+enum SessionOrder {
+  "When it was created."
+  CREATED
+  "When something last happened in it."
+  ACTIVITY
+  "What it has cost."
+  COST
+  "How long its latest turn took."
+  DURATION
 }
 
 "The work that answers one input."
@@ -11898,8 +12124,8 @@ type Usage { inputTokens: Int64! outputTokens: Int64! cacheReadTokens: Int64! ca
 
 extend type Query {
   session(id: ID!): Session @auth(requires: SESSIONS_READ)
-  "Sessions, newest first."
-  sessions(first: Int = 20, after: Cursor, filter: SessionFilter): SessionConnection! @auth(requires: SESSIONS_READ)
+  "Sessions, newest first, or in another order. A cursor belongs to the order that it came from."
+  sessions(first: Int = 20, after: Cursor, filter: SessionFilter, orderBy: SessionOrder = CREATED, direction: SortOrder = DESC): SessionConnection! @auth(requires: SESSIONS_READ)
   turn(id: ID!): Turn @auth(requires: SESSIONS_READ)
 }
 
@@ -12163,6 +12389,34 @@ extend type Query {
   "Usage between two times, in whole hours of UTC: ` + "`" + `from` + "`" + ` is rounded down and ` + "`" + `to` + "`" + ` up. The order is that of the groups."
   usage(groupBy: [UsageGroup!]!, from: Time!, to: Time!, first: Int = 100, after: Cursor): UsageConnection! @auth(requires: USAGE_READ)
 }
+`, BuiltIn: false},
+	{Name: "../schema/views.graphqls", Input: `# Lists of sessions that people have saved.
+
+"A list of sessions that its owner comes back to. Nobody else sees it."
+type SavedView @auth(requires: SESSIONS_READ) {
+  id: ID! name: String!
+  "Filters, order and columns, in the words of the dashboard's address: ` + "`" + `status=IDLE&sort=cost` + "`" + `."
+  search: String!
+  "Whether the list of sessions begins with it."
+  preferred: Boolean!
+  createdAt: Time! updatedAt: Time!
+}
+
+extend type Query {
+  "The caller's saved views in this organization, by name. Refused to API keys."
+  savedViews: [SavedView!]! @auth(requires: SESSIONS_READ)
+}
+
+extend type Mutation {
+  "Saves a view of the caller's: a new one, or with an id in place of that one. A person has at most 50 in an organization, each with a name of its own. Refused to API keys."
+  saveView(id: ID, input: SaveViewInput!): SavedViewPayload! @auth(requires: SESSIONS_READ)
+  "Deletes a view of the caller's."
+  deleteSavedView(id: ID!): DeletePayload! @auth(requires: SESSIONS_READ)
+}
+
+"A name of at most 60 characters, and a search of at most 2000. A preferred view takes the place of the one before."
+input SaveViewInput { name: String! search: String! preferred: Boolean = false }
+type SavedViewPayload { view: SavedView userErrors: [UserError!]! }
 `, BuiltIn: false},
 	{Name: "../schema/webhooks.graphqls", Input: `"An address that gets the organization's events by signed requests. See docs/webhooks.md."
 type Webhook implements Node @auth(requires: WEBHOOKS_MANAGE) {
@@ -13005,6 +13259,16 @@ func (ec *executionContext) childFields_LedgerEntry(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type LedgerEntry", field.Name)
 }
 
+func (ec *executionContext) childFields_MatchPart(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "text":
+		return ec.fieldContext_MatchPart_text(ctx, field)
+	case "hit":
+		return ec.fieldContext_MatchPart_hit(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MatchPart", field.Name)
+}
+
 func (ec *executionContext) childFields_Membership(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -13611,6 +13875,34 @@ func (ec *executionContext) childFields_RevisionEdge(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type RevisionEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_SavedView(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_SavedView_id(ctx, field)
+	case "name":
+		return ec.fieldContext_SavedView_name(ctx, field)
+	case "search":
+		return ec.fieldContext_SavedView_search(ctx, field)
+	case "preferred":
+		return ec.fieldContext_SavedView_preferred(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_SavedView_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_SavedView_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SavedView", field.Name)
+}
+
+func (ec *executionContext) childFields_SavedViewPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "view":
+		return ec.fieldContext_SavedViewPayload_view(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_SavedViewPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SavedViewPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_SendMessagePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "message":
@@ -13699,6 +13991,10 @@ func (ec *executionContext) childFields_Session(ctx context.Context, field graph
 		return ec.fieldContext_Session_events(ctx, field)
 	case "effectiveConfig":
 		return ec.fieldContext_Session_effectiveConfig(ctx, field)
+	case "summary":
+		return ec.fieldContext_Session_summary(ctx, field)
+	case "match":
+		return ec.fieldContext_Session_match(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Session_createdAt(ctx, field)
 	case "updatedAt":
@@ -13763,6 +14059,16 @@ func (ec *executionContext) childFields_SessionFilePayload(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type SessionFilePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_SessionMatch(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "message":
+		return ec.fieldContext_SessionMatch_message(ctx, field)
+	case "parts":
+		return ec.fieldContext_SessionMatch_parts(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SessionMatch", field.Name)
+}
+
 func (ec *executionContext) childFields_SessionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "session":
@@ -13771,6 +14077,20 @@ func (ec *executionContext) childFields_SessionPayload(ctx context.Context, fiel
 		return ec.fieldContext_SessionPayload_userErrors(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SessionPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_SessionSummary(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "preview":
+		return ec.fieldContext_SessionSummary_preview(ctx, field)
+	case "outcome":
+		return ec.fieldContext_SessionSummary_outcome(ctx, field)
+	case "durationMs":
+		return ec.fieldContext_SessionSummary_durationMs(ctx, field)
+	case "model":
+		return ec.fieldContext_SessionSummary_model(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SessionSummary", field.Name)
 }
 
 func (ec *executionContext) childFields_SignIn(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -708,6 +708,12 @@ type LedgerEntry struct {
 
 func (LedgerEntry) IsNode() {}
 
+// A piece of a match; `hit` is true for a word of the search.
+type MatchPart struct {
+	Text string `json:"text"`
+	Hit  bool   `json:"hit"`
+}
+
 // The answer of mutations of a member.
 type MembershipPayload struct {
 	Membership *Membership  `json:"membership,omitempty"`
@@ -1145,6 +1151,30 @@ type ResolveWaitPayload struct {
 	Resolution WaitResolution `json:"resolution"`
 }
 
+// A name of at most 60 characters, and a search of at most 2000. A preferred view takes the place of the one before.
+type SaveViewInput struct {
+	Name      string `json:"name"`
+	Search    string `json:"search"`
+	Preferred *bool  `json:"preferred,omitempty"`
+}
+
+// A list of sessions that its owner comes back to. Nobody else sees it.
+type SavedView struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Filters, order and columns, in the words of the dashboard's address: `status=IDLE&sort=cost`.
+	Search string `json:"search"`
+	// Whether the list of sessions begins with it.
+	Preferred bool          `json:"preferred"`
+	CreatedAt models.Millis `json:"createdAt"`
+	UpdatedAt models.Millis `json:"updatedAt"`
+}
+
+type SavedViewPayload struct {
+	View       *SavedView   `json:"view,omitempty"`
+	UserErrors []*UserError `json:"userErrors"`
+}
+
 // A message to send. Repeating it with the same idempotencyKey and input within 24 hours returns the same answer.
 type SendMessageInput struct {
 	SessionID      string              `json:"sessionId"`
@@ -1207,13 +1237,14 @@ type SessionFilePayload struct {
 
 // Which sessions to list; all conditions must hold.
 type SessionFilter struct {
-	AgentID      *string         `json:"agentId,omitempty"`
-	HarnessID    *string         `json:"harnessId,omitempty"`
-	Status       []SessionStatus `json:"status,omitempty"`
-	Tag          *string         `json:"tag,omitempty"`
-	CustomerKey  *string         `json:"customerKey,omitempty"`
-	CreatedAfter *models.Millis  `json:"createdAfter,omitempty"`
-	// Words that each match the start of a word of the title or the customer key, or a whole word of the messages, ignoring case; or the id of a session. A word of messages finds the newest 1000 sessions that have it, within seconds after it was said.
+	AgentID       *string         `json:"agentId,omitempty"`
+	HarnessID     *string         `json:"harnessId,omitempty"`
+	Status        []SessionStatus `json:"status,omitempty"`
+	Tag           *string         `json:"tag,omitempty"`
+	CustomerKey   *string         `json:"customerKey,omitempty"`
+	CreatedAfter  *models.Millis  `json:"createdAfter,omitempty"`
+	CreatedBefore *models.Millis  `json:"createdBefore,omitempty"`
+	// Words that each match the start of a word of the title or the customer key, or a whole word of the messages, ignoring case; or the id of a session. A word of messages finds the newest 1000 sessions that have it, within seconds after the turn that it belongs to has ended, often before.
 	Search *string `json:"search,omitempty"`
 	// Sessions whose latest finished turn failed or was sealed; false for all others.
 	Failed *bool `json:"failed,omitempty"`
@@ -1221,6 +1252,18 @@ type SessionFilter struct {
 	RatedDown *bool `json:"ratedDown,omitempty"`
 	// Only sessions that try a draft of an agent; they are left out otherwise.
 	Trial *bool `json:"trial,omitempty"`
+	// How the latest turn ended: COMPLETED, FAILED, CANCELLED or SEALED. This and the conditions below are a few seconds behind.
+	Outcome *TurnStatus `json:"outcome,omitempty"`
+	// The model that was called last.
+	ModelID *string `json:"modelId,omitempty"`
+	// What the session has cost, at least.
+	MinCostUsd *decimal.Decimal `json:"minCostUsd,omitempty"`
+	// What the session has cost, at most.
+	MaxCostUsd *decimal.Decimal `json:"maxCostUsd,omitempty"`
+	// How long the latest turn took, at least.
+	MinDurationMs *int64 `json:"minDurationMs,omitempty"`
+	// How long the latest turn took, at most.
+	MaxDurationMs *int64 `json:"maxDurationMs,omitempty"`
 }
 
 // The session is idle: no turn is active or queued.
@@ -1237,6 +1280,12 @@ type SessionIdled struct {
 }
 
 func (SessionIdled) IsEvent() {}
+
+// A message that has words of a search, and the place in it: one line, cut at the words that were found.
+type SessionMatch struct {
+	Message *Message     `json:"message"`
+	Parts   []*MatchPart `json:"parts"`
+}
 
 // The session uses another model from its next step on.
 type SessionModelChanged struct {
@@ -3331,6 +3380,70 @@ func (e *Role) UnmarshalJSON(b []byte) error {
 }
 
 func (e Role) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What a list of sessions is sorted by. All but CREATED are a few seconds behind.
+type SessionOrder string
+
+const (
+	// When it was created.
+	SessionOrderCreated SessionOrder = "CREATED"
+	// When something last happened in it.
+	SessionOrderActivity SessionOrder = "ACTIVITY"
+	// What it has cost.
+	SessionOrderCost SessionOrder = "COST"
+	// How long its latest turn took.
+	SessionOrderDuration SessionOrder = "DURATION"
+)
+
+var AllSessionOrder = []SessionOrder{
+	SessionOrderCreated,
+	SessionOrderActivity,
+	SessionOrderCost,
+	SessionOrderDuration,
+}
+
+func (e SessionOrder) IsValid() bool {
+	switch e {
+	case SessionOrderCreated, SessionOrderActivity, SessionOrderCost, SessionOrderDuration:
+		return true
+	}
+	return false
+}
+
+func (e SessionOrder) String() string {
+	return string(e)
+}
+
+func (e *SessionOrder) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = SessionOrder(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid SessionOrder", str)
+	}
+	return nil
+}
+
+func (e SessionOrder) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *SessionOrder) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e SessionOrder) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -104,6 +104,15 @@ type Session struct {
 	OwnerID       *models.UserID
 }
 
+// SessionSummary is what lists show of a session.
+type SessionSummary struct {
+	Preview    *string
+	Outcome    *TurnStatus
+	DurationMs *int64
+
+	ModelID *models.ModelID
+}
+
 // Turn is the work that answers one input.
 type Turn struct {
 	ID                string

@@ -12,7 +12,7 @@ import (
 // follow are one agent's own.
 func (r *Resolver) sessionsOfAgent(ctx context.Context, agent models.AgentID, first *int, after *string) (*model.SessionConnection, error) {
 	if after != nil {
-		return r.sessionsBy(ctx, first, after, sessions.Filter{AgentID: &agent})
+		return r.sessionsBy(ctx, first, after, sessions.Filter{AgentID: &agent}, sessions.Sorting{})
 	}
 	w, err := idWindow[models.SessionEntity](first, nil, 20)
 	if err != nil {
@@ -23,5 +23,5 @@ func (r *Resolver) sessionsOfAgent(ctx context.Context, agent models.AgentID, fi
 	if err != nil {
 		return nil, err
 	}
-	return r.sessionConnection(ctx, rows, w, func() (int, error) { return l.agentSessions.count(ctx, agent) }), nil
+	return connection(rows, w, func(s *models.Session) string { return idCursor(s.ID) }, r.encodeSession(ctx), func() (int, error) { return l.agentSessions.count(ctx, agent) }), nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/sessions"
 )
 
 // maxBatch bounds how many rows one statement of a loader asks for.
@@ -140,6 +141,9 @@ type loaders struct {
 	// queued are the turns that wait in sessions, todos their plans.
 	queued *loader[models.SessionID, []models.Turn]
 	todos  *loader[models.SessionID, []models.Todo]
+	// indexed is what lists show of sessions, matches what a search finds in their messages.
+	indexed *loader[models.SessionID, *models.IndexedSession]
+	matches *family[string, models.SessionID, sessions.Match]
 
 	// Of forks these have what is their own, so only sessions that are none ask them.
 	newestTurns   *firstPages[models.SessionID, models.Turn]
@@ -195,6 +199,9 @@ func (r *Resolver) newLoaders() *loaders {
 		queued: newLoader(ofPrincipal(r.Sessions.QueuedTurnsOf)),
 		todos:  newLoader(ofPrincipal(r.Sessions.TodosOf)),
 
+		indexed: newLoader(batch(r.Sessions.IndexedByID, func(s *models.IndexedSession) models.SessionID { return s.SessionID })),
+		matches: newFamily(pageOfPrincipal(r.Sessions.Matches)),
+
 		newestTurns:   newFirstPages(pageOfPrincipal(r.Sessions.NewestTurns), ofPrincipal(r.Sessions.CountTurnsOf)),
 		firstMessages: newFirstPages(pageOfPrincipal(r.Sessions.FirstMessages), ofPrincipal(r.Sessions.CountMessagesOf)),
 		lastMessages:  newFirstPages(pageOfPrincipal(r.Sessions.LastMessages), ofPrincipal(r.Sessions.CountMessagesOf)),
@@ -225,6 +232,7 @@ func (r *Resolver) newLoaders() *loaders {
 			l.expectTurn(&list[i])
 		}
 	}
+	l.indexed.then = func(s *models.IndexedSession) { l.models.expect(s.ModelID) }
 	l.decisions.then = func(list []models.ApprovalDecision) {
 		for i := range list {
 			l.expectActor(list[i].ActorKind, list[i].ActorID.Ptr())
@@ -273,6 +281,8 @@ func (l *loaders) forgetAll() {
 	l.toolsets.forget()
 	l.queued.forget()
 	l.todos.forget()
+	l.indexed.forget()
+	l.matches.forget()
 	l.newestTurns.forget()
 	l.firstMessages.forget()
 	l.lastMessages.forget()

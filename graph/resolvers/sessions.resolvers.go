@@ -91,8 +91,12 @@ func (r *queryResolver) Session(ctx context.Context, id string) (*model.Session,
 }
 
 // Sessions is the resolver for the sessions field.
-func (r *queryResolver) Sessions(ctx context.Context, first *int, after *string, filter *model.SessionFilter) (*model.Connection[model.Session], error) {
-	return r.sessionsBy(ctx, first, after, decodeFilter(filter))
+func (r *queryResolver) Sessions(ctx context.Context, first *int, after *string, filter *model.SessionFilter, orderBy *model.SessionOrder, direction *model.SortOrder) (*model.Connection[model.Session], error) {
+	f, err := decodeFilter(filter)
+	if err != nil {
+		return nil, err
+	}
+	return r.sessionsBy(ctx, first, after, f, decodeSorting(orderBy, direction))
 }
 
 // Turn is the resolver for the turn field.
@@ -277,6 +281,31 @@ func (r *sessionResolver) EffectiveConfig(ctx context.Context, obj *model.Sessio
 	return encodeEffective(eff), nil
 }
 
+// Summary is the resolver for the summary field.
+func (r *sessionResolver) Summary(ctx context.Context, obj *model.Session) (*model.SessionSummary, error) {
+	s, there, err := r.loadersOf(ctx).indexed.load(ctx, obj.SessionID)
+	if err != nil || !there {
+		return nil, err
+	}
+	return encodeSummary(s), nil
+}
+
+// Match is the resolver for the match field.
+func (r *sessionResolver) Match(ctx context.Context, obj *model.Session, search string) (*model.SessionMatch, error) {
+	l := r.loadersOf(ctx)
+	found := l.matches.with(search, func(m sessions.Match) { l.expectMessage(&m.Message) })
+	m, there, err := found.load(ctx, obj.SessionID)
+	if err != nil || !there {
+		return nil, err
+	}
+	return encodeMatch(&m), nil
+}
+
+// Model is the resolver for the model field.
+func (r *sessionSummaryResolver) Model(ctx context.Context, obj *model.SessionSummary) (*model.Model, error) {
+	return r.modelEdge(ctx, obj.ModelID)
+}
+
 // Session is the resolver for the session field.
 func (r *turnResolver) Session(ctx context.Context, obj *model.Turn) (*model.Session, error) {
 	return r.sessionEdge(ctx, obj.SessionID)
@@ -311,11 +340,17 @@ func (r *Resolver) Message() generated.MessageResolver { return &messageResolver
 // Session returns generated.SessionResolver implementation.
 func (r *Resolver) Session() generated.SessionResolver { return &sessionResolver{r} }
 
+// SessionSummary returns generated.SessionSummaryResolver implementation.
+func (r *Resolver) SessionSummary() generated.SessionSummaryResolver {
+	return &sessionSummaryResolver{r}
+}
+
 // Turn returns generated.TurnResolver implementation.
 func (r *Resolver) Turn() generated.TurnResolver { return &turnResolver{r} }
 
 type (
-	messageResolver struct{ *Resolver }
-	sessionResolver struct{ *Resolver }
-	turnResolver    struct{ *Resolver }
+	messageResolver        struct{ *Resolver }
+	sessionResolver        struct{ *Resolver }
+	sessionSummaryResolver struct{ *Resolver }
+	turnResolver           struct{ *Resolver }
 )

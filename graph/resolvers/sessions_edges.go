@@ -21,6 +21,8 @@ func (l *loaders) expectSession(s *models.Session) {
 	l.waits.expect(s.CurrentTurnID)
 	l.queued.expect(&s.ID)
 	l.todos.expect(&s.ID)
+	l.indexed.expect(&s.ID)
+	l.matches.expect(s.ID)
 	if s.BaseSequence == 0 {
 		l.newestTurns.expect(s.ID)
 		l.firstMessages.expect(s.ID)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/sessions"
 	texts "github.com/ostler-dev/ostler/internal/text"
 	"github.com/ostler-dev/ostler/internal/tools"
 )
@@ -17,6 +18,22 @@ func encodeSession(s *models.Session) *model.Session {
 		CreatedByKind: s.CreatedByKind, CreatedByID: s.CreatedByID, OwnerID: s.OwnerID,
 		ParentID: s.ParentID, RootID: s.RootID, ForkedFromID: s.ForkedFromID, ForkedThrough: int(s.BaseSequence), ClientToolset: s.ClientTools, Trial: s.Trial,
 	}
+}
+
+func encodeSummary(s *models.IndexedSession) *model.SessionSummary {
+	out := &model.SessionSummary{Preview: s.Preview, Outcome: (*model.TurnStatus)(s.Outcome), ModelID: s.ModelID}
+	if s.Outcome != nil {
+		out.DurationMs = &s.DurationMs
+	}
+	return out
+}
+
+func encodeMatch(m *sessions.Match) *model.SessionMatch {
+	out := &model.SessionMatch{Message: encodeMessage(m.Message), Parts: make([]*model.MatchPart, len(m.Parts))}
+	for i, p := range m.Parts {
+		out.Parts[i] = &model.MatchPart{Text: p.Text, Hit: p.Hit}
+	}
+	return out
 }
 
 func encodeTurn(t *models.Turn) *model.Turn {
@@ -53,4 +70,8 @@ func encodeFile(f tools.File, content []byte) *model.SessionFile {
 	}
 	out.Encoding, out.Content = &encoding, &text
 	return out
+}
+
+func encodeSavedView(v *models.SavedView) *model.SavedView {
+	return &model.SavedView{ID: v.ID.String(), Name: v.Name, Search: v.Search, Preferred: v.Preferred, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt}
 }

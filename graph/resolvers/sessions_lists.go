@@ -2,56 +2,122 @@ package resolvers
 
 import (
 	"context"
+	"encoding/binary"
 	"slices"
+
+	"github.com/shopspring/decimal"
 
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
+	"github.com/ostler-dev/ostler/internal/budget"
+	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 )
 
-func decodeFilter(in *model.SessionFilter) sessions.Filter {
+func decodeFilter(in *model.SessionFilter) (sessions.Filter, error) {
 	var f sessions.Filter
 	if in == nil {
-		return f
+		return f, nil
 	}
-	if in.AgentID != nil {
-		// What is no id names no agent, and no session has the zero id.
-		id, _ := models.ParseID[models.AgentEntity](*in.AgentID)
-		f.AgentID = &id
-	}
-	if in.HarnessID != nil {
-		id, _ := models.ParseID[models.HarnessEntity](*in.HarnessID)
-		f.HarnessID = &id
-	}
+	f.AgentID, f.HarnessID, f.ModelID = named[models.AgentEntity](in.AgentID), named[models.HarnessEntity](in.HarnessID), named[models.ModelEntity](in.ModelID)
 	f.Status = distinct[models.SessionStatus](in.Status)
-	f.Tag, f.CustomerKey, f.CreatedAfter, f.Search, f.Failed, f.RatedDown = in.Tag, in.CustomerKey, in.CreatedAfter, in.Search, in.Failed, in.RatedDown
+	f.Tag, f.CustomerKey, f.Search, f.Failed, f.RatedDown = in.Tag, in.CustomerKey, in.Search, in.Failed, in.RatedDown
 	f.Trial = in.Trial != nil && *in.Trial
-	return f
+	f.CreatedAfter, f.CreatedBefore = in.CreatedAfter, in.CreatedBefore
+	f.Outcome, f.MinDuration, f.MaxDuration = (*models.TurnStatus)(in.Outcome), in.MinDurationMs, in.MaxDurationMs
+	for _, c := range []struct {
+		in    *decimal.Decimal
+		to    **models.Nanos
+		field string
+	}{{in.MinCostUsd, &f.MinCost, "minCostUsd"}, {in.MaxCostUsd, &f.MaxCost, "maxCostUsd"}} {
+		if c.in == nil {
+			continue
+		}
+		amount, err := budget.Parse(models.CurrencyUSD, *c.in)
+		if err != nil {
+			return f, fault.New(fault.Invalid, "%s.", err).At("filter", c.field)
+		}
+		*c.to = new(models.Nanos(amount))
+	}
+	return f, nil
 }
 
-func (r *Resolver) sessionsBy(ctx context.Context, first *int, after *string, f sessions.Filter) (*model.SessionConnection, error) {
-	w, err := idWindow[models.SessionEntity](first, after, 20)
+// named reads an id by which a list is filtered. What is no id names nothing, and nothing has the zero id.
+func named[E models.Entity](text *string) *models.ID[E] {
+	if text == nil {
+		return nil
+	}
+	id, _ := models.ParseID[E](*text)
+	return &id
+}
+
+func decodeSorting(by *model.SessionOrder, direction *model.SortOrder) sessions.Sorting {
+	s := sessions.Sorting{Ascending: direction != nil && *direction == model.SortOrderAsc}
+	if by == nil {
+		return s
+	}
+	switch *by {
+	case model.SessionOrderActivity:
+		s.By = sessions.ByActivity
+	case model.SessionOrderCost:
+		s.By = sessions.ByCost
+	case model.SessionOrderDuration:
+		s.By = sessions.ByDuration
+	case model.SessionOrderCreated:
+	}
+	return s
+}
+
+func (r *Resolver) sessionsBy(
+	ctx context.Context, first *int, after *string, f sessions.Filter, by sessions.Sorting,
+) (*model.SessionConnection, error) {
+	w, err := newWindow(pageArgs{First: first, After: after}, 20, func(cursor string) (sessions.Place, *fault.Error) { return decodeSessionCursor(by.By, cursor) })
 	if err != nil {
 		return nil, err
 	}
 	org := auth.FromContext(ctx).OrgID
-	rows, err := r.Sessions.List(ctx, org, f, w.After, w.Limit+1)
+	rows, err := r.Sessions.List(ctx, org, f, by, w.After, w.Limit+1)
 	if err != nil {
 		return nil, err
 	}
-	return r.sessionConnection(ctx, rows, w, func() (int, error) { return r.Sessions.Count(ctx, org, f) }), nil
+	cursor := func(l *sessions.Listed) string { return sessionCursor(by.By, l.Place()) }
+	encode := r.encodeSession(ctx)
+	return connection(rows, w, cursor, func(l *sessions.Listed) *model.Session { return encode(&l.Session) },
+		func() (int, error) { return r.Sessions.Count(ctx, org, f) }), nil
 }
 
-// sessionConnection makes a page of the sessions that were read for a window.
-func (r *Resolver) sessionConnection(
-	ctx context.Context, rows []models.Session, w window[models.SessionID], count func() (int, error),
-) *model.SessionConnection {
+// sessionCursor returns the cursor of a session in an order. Each order has a kind of its own; that of creation is ids alone.
+func sessionCursor(by sessions.Order, at sessions.Place) string {
+	if by == sessions.ByCreation {
+		return idCursor(at.ID)
+	}
+	return encodeCursor(string(by), append(binary.BigEndian.AppendUint64(nil, uint64(at.Value)), at.ID[:]...)) //nolint:gosec // G115: the bits come back as they went
+}
+
+// decodeSessionCursor reads a cursor of sessionCursor.
+func decodeSessionCursor(by sessions.Order, cursor string) (sessions.Place, *fault.Error) {
+	if by == sessions.ByCreation {
+		id, err := decodeIDCursor[models.SessionEntity](cursor)
+		return sessions.Place{ID: id}, err
+	}
+	key, err := decodeCursor(string(by), cursor, 8+16)
+	if err != nil {
+		return sessions.Place{}, err
+	}
+	return sessions.Place{
+		Value: int64(binary.BigEndian.Uint64(key)), //nolint:gosec // G115: the bits come back as they went
+		ID:    models.SessionID(key[8:]),
+	}, nil
+}
+
+// encodeSession returns what encodes sessions of a list, whose edges may be asked for.
+func (r *Resolver) encodeSession(ctx context.Context) func(*models.Session) *model.Session {
 	expected := r.loadersOf(ctx)
-	return connection(rows, w, func(s *models.Session) string { return idCursor(s.ID) }, func(row *models.Session) *model.Session {
+	return func(row *models.Session) *model.Session {
 		expected.expectSession(row)
 		return encodeSession(row)
-	}, count)
+	}
 }
 
 func (r *Resolver) messagePage(ctx context.Context, session *model.Session, args pageArgs) (*model.MessageConnection, error) {

@@ -114,6 +114,7 @@ func hasSomething(v any) bool {
 func questions(session string) []question {
 	b := questioner{schema: generated.NewExecutableSchema(generated.Config{}).Schema(), arguments: map[string]string{
 		"Query.session": fmt.Sprintf("id: %q", session), "Session.file": `path: "/workspace/f0"`,
+		"Session.match":     `search: "x"`,
 		"Query.budgetCheck": fmt.Sprintf("sessionId: %q", session),
 		"Query.operations":  `from: "1970-01-01T00:00:00Z", to: "1970-01-02T00:00:00Z"`,
 		"Query.usage":       `groupBy: [MODEL, AGENT, USER, SESSION], from: "1970-01-01T00:00:00Z", to: "1970-01-02T00:00:00Z"`,

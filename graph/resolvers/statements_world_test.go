@@ -118,6 +118,10 @@ func (w *world) people() {
 				OrgID: w.org, ID: models.NewID[models.InvitationEntity](), Email: fmt.Sprint(i, "@b"), EmailKey: fmt.Sprint(i, "@b"), Role: models.RoleMember,
 				TokenHash: fmt.Appendf(nil, "%032d", i), CreatedAt: 1, ExpiresAt: 1_800_000_000_000,
 			},
+			&models.SavedView{
+				OrgID: w.org, UserID: w.principal.UserID, ID: models.NewID[models.SavedViewEntity](), Name: fmt.Sprint(i), NameKey: fmt.Sprint(i),
+				Search: "q=x", CreatedAt: 1, UpdatedAt: 1,
+			},
 			&models.SignIn{ID: models.NewID[models.SignInEntity](), UserID: w.principal.UserID, OrgID: w.org, Transport: "BODY", CreatedAt: 1, LastUsedAt: 1_700_000_000_000})
 	}
 }
@@ -241,6 +245,9 @@ func (w *world) work(c catalogLine, parent *models.SessionID) *models.SessionID 
 	for range w.n {
 		plan.Items = append(plan.Items, models.Todo{Content: "x", Status: "PENDING"})
 	}
+	w.add(&models.MessageWord{OrgID: w.org, Word: "x", SessionID: id, Position: 1}, &models.IndexedSession{
+		OrgID: w.org, SessionID: id, Position: sequence, Words: 1, Preview: new("x"), ActiveAt: 1, Outcome: new(models.TurnCompleted), ModelID: &c.model,
+	})
 	w.add(&plan, &models.SessionUsageHour{OrgID: w.org, Hour: 3_600_000, SessionID: id, ModelID: c.model, AgentID: c.agent, UserID: w.principal.UserID})
 	w.rows = append(owners, w.rows...)
 	w.write()

@@ -95,6 +95,7 @@ func (stubOrg) DefaultModel(context.Context, *model.Org) (*model.Model, error) {
 	return nil, errors.New("relation secret_table does not exist")
 }
 func (stubViewer) CanCreateOrg(context.Context, *model.Viewer) (bool, error) { return false, nil }
+func (stubViewer) WaitMail(context.Context, *model.Viewer) (*bool, error)    { return new(false), nil }
 
 func (stubViewer) Orgs(context.Context, *model.Viewer) ([]*model.Org, error) {
 	return []*model.Org{{ID: "org_1"}}, nil

@@ -5,19 +5,30 @@ type MessageWord struct {
 	OrgID     OrgID     `gorm:"primaryKey"`
 	Word      string    `gorm:"primaryKey"`
 	SessionID SessionID `gorm:"primaryKey"`
+	// Position is that of the first message with the word in the conversation.
+	Position int64
 }
 
-// WordFeed is how far the words of an organization's messages go in its feed.
+// WordFeed is how far the index of an organization's sessions goes in its feed.
 type WordFeed struct {
 	OrgID    OrgID `gorm:"primaryKey"`
 	Position int64
 }
 
-// WordSession is how far the words of a session's messages go, by their positions in the conversation.
-type WordSession struct {
+// IndexedSession is what lists show of a session and are ordered and filtered by, as of a few seconds ago.
+type IndexedSession struct {
 	OrgID     OrgID     `gorm:"primaryKey"`
 	SessionID SessionID `gorm:"primaryKey"`
-	Position  int64
-	// Words is how many there are.
-	Words int
+	// Position is how far its words go, by the positions of messages in the conversation, and Words how many there are.
+	Position int64
+	Words    int
+	// Preview is the beginning of the newest message, on one line; nil before there is one.
+	Preview   *string
+	ActiveAt  Millis
+	CostNanos Nanos
+	// Outcome is how the latest turn ended that had begun, and DurationMs how long it took; nil and 0 before there is one.
+	Outcome    *TurnStatus
+	DurationMs int64
+	// ModelID is the model that was called last.
+	ModelID *ModelID
 }

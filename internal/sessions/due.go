@@ -43,7 +43,7 @@ func unindexed(ctx context.Context, db *store.DB, limit int) ([]models.OrgID, er
 		}
 		list = append(list, org)
 		return nil
-	}, `SELECT f.org_id FROM org_feeds f LEFT JOIN word_feeds w ON w.org_id = f.org_id WHERE f.position > coalesce(w.position, 0) LIMIT ?`, limit)
+	}, `SELECT f.org_id FROM org_feeds f LEFT JOIN word_feeds w ON w.org_id = f.org_id WHERE f.position > coalesce(w.position, 0) ORDER BY f.org_id LIMIT ?`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("look for organizations with messages to index: %w", err)
 	}

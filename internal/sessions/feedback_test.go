@@ -139,7 +139,7 @@ func TestSessionsAreFoundByBadAnswers(t *testing.T) {
 		e.rate(e.by, taken, "", "")
 		e.wantFound(Filter{RatedDown: ptr(true)}, bad)
 		e.wantFound(Filter{RatedDown: ptr(false)}, untold, mended, good)
-		if list, err := e.svc.List(t.Context(), e.theirs.OrgID, Filter{RatedDown: ptr(true)}, nil, 10); err != nil || len(list) != 0 {
+		if list, err := e.svc.List(t.Context(), e.theirs.OrgID, Filter{RatedDown: ptr(true)}, Sorting{}, nil, 10); err != nil || len(list) != 0 {
 			t.Errorf("others see %v, %v", list, err)
 		}
 	})

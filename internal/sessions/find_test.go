@@ -20,11 +20,11 @@ func (e *env) wantFound(f Filter, want ...models.SessionID) {
 	e.t.Helper()
 	var got []models.SessionID
 	for {
-		var after *models.SessionID
+		var after *Place
 		if len(got) > 0 {
-			after = &got[len(got)-1]
+			after = &Place{ID: got[len(got)-1]}
 		}
-		page, err := e.svc.List(e.t.Context(), e.by.OrgID, f, after, 1)
+		page, err := e.svc.List(e.t.Context(), e.by.OrgID, f, Sorting{}, after, 1)
 		if err != nil {
 			e.t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestSearchFindsSessionsByTitleCustomerAndID(t *testing.T) {
 		search("exchange", append([]models.SessionID{}, e.fork(refund).ID, refund)...)
 
 		for _, bad := range []string{"a\x00b", "\xff", strings.Repeat("x", 201)} {
-			_, err := e.svc.List(t.Context(), e.by.OrgID, Filter{Search: &bad}, nil, 1)
+			_, err := e.svc.List(t.Context(), e.by.OrgID, Filter{Search: &bad}, Sorting{}, nil, 1)
 			wantFault(t, err, fault.Invalid, "filter.search")
 		}
 	})
@@ -137,7 +137,7 @@ func TestFailedSessionsAreThoseWhoseLatestTurnWentWrong(t *testing.T) {
 		e.wantFound(Filter{Failed: ptr(true)}, waiting, sealed, failed)
 		e.wantFound(Filter{Failed: ptr(false)}, recovered, fresh)
 		e.wantFound(Filter{Failed: ptr(true), Status: []models.SessionStatus{models.SessionStarted}})
-		if list, err := e.svc.List(t.Context(), e.theirs.OrgID, Filter{Failed: ptr(true)}, nil, 10); err != nil || len(list) != 0 {
+		if list, err := e.svc.List(t.Context(), e.theirs.OrgID, Filter{Failed: ptr(true)}, Sorting{}, nil, 10); err != nil || len(list) != 0 {
 			t.Errorf("others see %v, %v", list, err)
 		}
 	})
@@ -151,10 +151,10 @@ func TestSearchesUseIndexes(t *testing.T) {
 		for name, f := range map[string]Filter{
 			"search": {Search: ptr("refund order")}, "failed": {Failed: ptr(true)}, "rated down": {RatedDown: ptr(true)}, "both, with a tag": {Search: ptr("refund"), Failed: ptr(true), Tag: ptr("a")},
 		} {
-			for _, step := range e.planOf(f) {
+			for _, step := range e.planOf(f, Sorting{}) {
 				// What a word of messages finds is a list of bounded length by then.
 				if strings.HasPrefix(step, "SCAN") && step != "SCAN said" || step == "USE TEMP B-TREE FOR ORDER BY" {
-					t.Errorf("%s: the plan is %v", name, e.planOf(f))
+					t.Errorf("%s: the plan is %v", name, e.planOf(f, Sorting{}))
 				}
 			}
 		}
@@ -162,13 +162,13 @@ func TestSearchesUseIndexes(t *testing.T) {
 }
 
 // planOf returns how SQLite reads a page of sessions.
-func (e *env) planOf(f Filter) []string {
+func (e *env) planOf(f Filter, by Sorting) []string {
 	e.t.Helper()
-	q, order, err := e.svc.filtered(e.t.Context(), e.by.OrgID, f)
+	q, err := e.svc.sorted(e.t.Context(), e.by.OrgID, f, by, nil)
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	return e.explain(q.Session(&gorm.Session{DryRun: true}).Select("sessions.*").Order(order + " DESC").Limit(20).Find(&[]models.Session{}).Statement)
+	return e.explain(q.Session(&gorm.Session{DryRun: true}).Limit(20).Find(&[]Listed{}).Statement)
 }
 
 // explain returns how SQLite runs a statement.

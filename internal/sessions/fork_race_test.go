@@ -143,7 +143,7 @@ func TestARepeatedForkIsMadeOnce(t *testing.T) {
 			})
 		}
 		work.Wait()
-		if list, err := e.svc.List(t.Context(), e.by.OrgID, Filter{}, nil, 10); err != nil || len(list) != 2 || len(made) != 1 {
+		if list, err := e.svc.List(t.Context(), e.by.OrgID, Filter{}, Sorting{}, nil, 10); err != nil || len(list) != 2 || len(made) != 1 {
 			t.Errorf("%d forks were answered, and there are %d sessions, %v", len(made), len(list), err)
 		}
 	})

@@ -239,7 +239,7 @@ func TestForkTakesOverWhatTheSessionIs(t *testing.T) {
 		if *f.Title != "first" || !slices.Equal(f.Tags, s.Tags) || *f.Locale != "de" || *f.CustomerKey != "c" || *f.AgentID != a.ID || f.HarnessID != s.HarnessID {
 			t.Errorf("the fork is %+v", f)
 		}
-		byTag, err := e.svc.List(t.Context(), e.by.OrgID, Filter{Tag: ptr("y")}, nil, 10)
+		byTag, err := e.svc.List(t.Context(), e.by.OrgID, Filter{Tag: ptr("y")}, Sorting{}, nil, 10)
 		if err != nil || len(byTag) != 2 {
 			t.Errorf("%d sessions are found by tag, %v", len(byTag), err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // index takes the index of messages to the end of the feeds.
@@ -48,7 +49,7 @@ func TestSessionsAreFoundByWhatIsSaidInThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := "crème"
-		if list, err := e.svc.List(t.Context(), e.theirs.OrgID, Filter{Search: &text}, nil, 10); err != nil || len(list) != 0 {
+		if list, err := e.svc.List(t.Context(), e.theirs.OrgID, Filter{Search: &text}, Sorting{}, nil, 10); err != nil || len(list) != 0 {
 			t.Errorf("the others, who have %s, find %v, %v", theirs.ID, list, err)
 		}
 	})
@@ -76,7 +77,7 @@ func TestAnIndexThatIsMadeAnewIsTheSame(t *testing.T) {
 		}
 		e.wantFound(Filter{Search: ptr(fmt.Sprintf("word%d", 2*indexMessages))}, session)
 		err := e.db.Write(t.Context(), e.by.OrgID, func(tx *gorm.DB) error {
-			if err := store.Of(tx, e.by.OrgID).Delete(&models.WordSession{}).Error; err != nil {
+			if err := store.Of(tx, e.by.OrgID).Delete(&models.IndexedSession{}).Error; err != nil {
 				return err
 			}
 			return store.Of(tx, e.by.OrgID).Delete(&models.WordFeed{}).Error
@@ -107,5 +108,54 @@ func TestTheIndexOfASessionIsBounded(t *testing.T) {
 		}
 		e.wantFound(Filter{Search: ptr("w0x7")}, session)
 		e.wantFound(Filter{Search: ptr(strings.Repeat("x", maxWord+1))})
+	})
+}
+
+// Hooks may take something out of a message until the model is shown it.
+func TestWhatNoModelHasSeenIsNotIndexed(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		session := e.create().ID
+		e.say(session, "secret")
+		e.play(session, true, false, NewChanges())
+		e.index()
+		e.wantFound(Filter{Search: ptr("secret")})
+		e.play(session, false, true, NewChanges())
+		e.index()
+		e.wantFound(Filter{Search: ptr("secret")}, session)
+	})
+}
+
+func TestMessagesThatWaitedTogetherAreAllIndexed(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		session := e.create().ID
+		turn := e.say(session, "first")
+		e.play(session, true, false, NewChanges())
+		for i := range 2*indexMessages + 1 {
+			in := NewMessage{SessionID: session, Content: []NewPart{Text(fmt.Sprintf("steer%d", i))}, Delivery: turns.Steer}
+			if _, got, err := e.svc.Send(t.Context(), e.by, in); err != nil || got.ID != turn {
+				t.Fatalf("message %d is in turn %v, %v", i, got, err)
+			}
+		}
+		e.play(session, false, true, NewChanges())
+		e.play(session, true, true, NewChanges())
+		e.index()
+		for i := range 2*indexMessages + 1 {
+			e.wantFound(Filter{Search: ptr(fmt.Sprintf("steer%d", i))}, session)
+		}
+	})
+}
+
+func TestKnownWordsTakeNoRoom(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		session := e.create().ID
+		var text strings.Builder
+		for i := range maxSessionWords - 5 {
+			fmt.Fprintf(&text, "a%d ", i)
+		}
+		e.wholeTurn(session, text.String())
+		e.index()
+		e.wholeTurn(session, "a1 a2 a3 a4 a5 a6 a7 a8 zebra")
+		e.index()
+		e.wantFound(Filter{Search: ptr("zebra")}, session)
 	})
 }

@@ -35,12 +35,13 @@ const maxQueuedShown = 100
 
 // Filter tells which sessions to list; all conditions must hold.
 type Filter struct {
-	AgentID      *models.AgentID
-	HarnessID    *models.HarnessID
-	Status       []models.SessionStatus
-	Tag          *string
-	CustomerKey  *string
-	CreatedAfter *models.Millis
+	AgentID     *models.AgentID
+	HarnessID   *models.HarnessID
+	Status      []models.SessionStatus
+	Tag         *string
+	CustomerKey *string
+	// They were created after CreatedAfter, and before CreatedBefore.
+	CreatedAfter, CreatedBefore *models.Millis
 	// Search is words, in upper or lower case, of which each begins a word of the title or of the customer key, or is a word of the session's
 	// messages; or a session's id.
 	Search *string
@@ -50,27 +51,93 @@ type Filter struct {
 	RatedDown *bool
 	// Trial limits the list to sessions that try drafts, which are left out without it. The id of a session finds either.
 	Trial bool
+	// Indexed are conditions on what is indexed behind the turns.
+	Indexed
 }
 
-// List returns up to limit sessions, newest first, that come after the one with the given id.
-func (s *Service) List(ctx context.Context, org models.OrgID, f Filter, after *models.SessionID, limit int) ([]models.Session, error) {
-	q, order, err := s.filtered(ctx, org, f)
+// Indexed are conditions on sessions as they were a few seconds ago.
+type Indexed struct {
+	// Outcome is how the latest turn ended.
+	Outcome *models.TurnStatus
+	// ModelID is the model that was called last.
+	ModelID *models.ModelID
+	// They cost and took, in their latest turn, from the first through the last of these.
+	MinCost, MaxCost         *models.Nanos
+	MinDuration, MaxDuration *int64
+}
+
+// Order is what sessions are listed by.
+type Order string
+
+// The orders. All but the first are those of the index, a few seconds behind.
+const (
+	ByCreation Order = ""
+	ByActivity Order = "active_at"
+	ByCost     Order = "cost_nanos"
+	ByDuration Order = "duration_ms"
+)
+
+// Sorting is an order and its direction: the newest, costliest or longest first, unless it is ascending.
+type Sorting struct {
+	By        Order
+	Ascending bool
+}
+
+// Place is where a session stands in a list: by what it is sorted by, which is 0 in the order of creation, and by its id.
+type Place struct {
+	Value int64
+	ID    models.SessionID
+}
+
+// Listed is a session in a list.
+type Listed struct {
+	models.Session `gorm:"embedded"`
+	// Value is what it is sorted by.
+	Value int64
+}
+
+// Place returns where it stands.
+func (l *Listed) Place() Place { return Place{Value: l.Value, ID: l.ID} }
+
+// List returns up to limit sessions that come after a place; without a sorting the newest first.
+func (s *Service) List(ctx context.Context, org models.OrgID, f Filter, by Sorting, after *Place, limit int) ([]Listed, error) {
+	q, err := s.sorted(ctx, org, f, by, after)
 	if err != nil {
 		return nil, err
 	}
-	if after != nil {
-		q = q.Where(order+" < ?", *after)
-	}
-	var list []models.Session
-	if err := q.Select("sessions.*").Order(order + " DESC").Limit(limit).Find(&list).Error; err != nil {
+	var list []Listed
+	if err := q.Limit(limit).Find(&list).Error; err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
 	return list, nil
 }
 
+// sorted returns the sessions that a filter leaves after a place, in order.
+func (s *Service) sorted(ctx context.Context, org models.OrgID, f Filter, by Sorting, after *Place) (*gorm.DB, error) {
+	q, keys, err := s.filtered(ctx, org, f, by.By)
+	if err != nil {
+		return nil, err
+	}
+	than, direction := "<", " DESC"
+	if by.Ascending {
+		than, direction = ">", ""
+	}
+	q = q.Model(&models.Session{})
+	if by.By == ByCreation {
+		if after != nil {
+			q = q.Where(keys.id+" "+than+" ?", after.ID)
+		}
+		return q.Select("sessions.*").Order(keys.id + direction), nil
+	}
+	if after != nil {
+		q = q.Where("("+keys.value+", "+keys.id+") "+than+" (?, ?)", after.Value, after.ID)
+	}
+	return q.Select("sessions.*, " + keys.value + " AS value").Order(keys.value + direction).Order(keys.id + direction), nil
+}
+
 // Count counts sessions, as far as one more than 10 000.
 func (s *Service) Count(ctx context.Context, org models.OrgID, f Filter) (int, error) {
-	q, _, err := s.filtered(ctx, org, f)
+	q, _, err := s.filtered(ctx, org, f, ByCreation)
 	if err != nil {
 		return 0, err
 	}
@@ -90,18 +157,31 @@ func count(q *gorm.DB) (int, error) {
 const failedSessions = `SELECT f.session_id FROM turns f WHERE f.org_id = ? AND f.status IN ('FAILED', 'SEALED') AND NOT EXISTS (
 	SELECT 1 FROM turns n WHERE n.org_id = f.org_id AND n.session_id = f.session_id AND n.ended_sequence > f.ended_sequence AND n.started_at IS NOT NULL)`
 
-// filtered returns the sessions that a filter leaves, and the column by which to order them. A list by tag, of failures or of bad answers is read in the
-// order of that index, so that a page costs a page however many sessions there are.
-func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) (*gorm.DB, string, error) {
-	q, order := s.of(ctx, org), "sessions.id"
+// sortKeys are the columns that a list is read in the order of; value is empty in the order of creation.
+type sortKeys struct{ value, id string }
+
+// filtered returns the sessions that a filter leaves, and the columns by which to order them. A list in an order of the index, by what is
+// indexed, by tag, of failures or of bad answers is read in the order of that index, so that a page costs a page however many sessions there are.
+func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter, by Order) (*gorm.DB, sortKeys, error) {
+	q, keys := s.of(ctx, org), sortKeys{id: "sessions.id"}
+	// SQLite takes the tables of a CROSS JOIN in their order: with statistics that know of a tag which many sessions have, it would go
+	// through all sessions otherwise. In an order of the index those that few have are better looked up, and sorted.
+	join := " CROSS JOIN sessions"
+	if by != ByCreation && (f.CustomerKey != nil || f.Search != nil || f.Tag != nil) {
+		join = ", sessions"
+	}
 	from := func(found string, args ...any) {
-		if order != "sessions.id" {
+		if keys.id != "sessions.id" {
 			q = q.Where("sessions.id IN ("+found+")", args...)
 			return
 		}
-		// SQLite takes the tables of a CROSS JOIN in their order: with statistics that know of a tag which many sessions have, it would
-		// go through all sessions otherwise.
-		q, order = q.Table("("+found+") t CROSS JOIN sessions", args...).Where("t.session_id = sessions.id"), "t.session_id"
+		q, keys.id = q.Table("("+found+") t"+join, args...).Where("t.session_id = sessions.id"), "t.session_id"
+	}
+	if found, args := f.indexed(org, by); found != "" {
+		from(found, args...)
+		if by != ByCreation {
+			keys.value = "t.value"
+		}
 	}
 	if f.AgentID != nil {
 		q = q.Where("agent_id = ?", *f.AgentID)
@@ -132,24 +212,58 @@ func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter) (*go
 	if f.CreatedAfter != nil {
 		// A list that finds nothing, or little, must not go on to the organization's first session: it ends at the first one of about
 		// that time.
-		q = q.Where("created_at > ? AND id >= (SELECT s.id FROM sessions s WHERE s.org_id = ? AND s.created_at > ? ORDER BY s.created_at, s.id LIMIT 1)",
+		q = q.Where("created_at > ? AND sessions.id >= (SELECT s.id FROM sessions s WHERE s.org_id = ? AND s.created_at > ? ORDER BY s.created_at, s.id LIMIT 1)",
 			*f.CreatedAfter, org, *f.CreatedAfter-timeSlack)
 	}
+	if f.CreatedBefore != nil {
+		// Nor must it begin at the newest one.
+		q = q.Where("created_at < ? AND sessions.id <= (SELECT s.id FROM sessions s WHERE s.org_id = ? AND s.created_at < ? ORDER BY s.created_at DESC, s.id DESC LIMIT 1)",
+			*f.CreatedBefore, org, *f.CreatedBefore+timeSlack)
+	}
 	if f.Search == nil {
-		return q.Where("trial = ?", f.Trial), order, nil
+		return q.Where("trial = ?", f.Trial), keys, nil
 	}
 	if err := text.Check(*f.Search, maxSearch, "filter", "search"); err != nil {
-		return nil, "", err
+		return nil, keys, err
 	}
 	if id, err := models.ParseID[models.SessionEntity](strings.TrimSpace(*f.Search)); err == nil {
-		return q.Where("sessions.id = ?", id), order, nil
+		return q.Where("sessions.id = ?", id), keys, nil
 	}
 	q = q.Where("trial = ?", f.Trial)
 	for _, word := range models.Words(*f.Search) {
 		named := store.Of(q.Session(&gorm.Session{NewDB: true}).Table("session_words"), org).Select("session_id")
 		q = q.Where("sessions.id IN (? UNION ALL "+sessionsThatSay+")", store.Prefixed(named, "word", word), org, word, maxSaid)
 	}
-	return q, order, nil
+	return q, keys, nil
+}
+
+// indexed returns the statement that finds sessions by what is indexed, with the values that an order goes by; empty when neither the
+// conditions nor the order need the index.
+func (f Indexed) indexed(org models.OrgID, by Order) (string, []any) {
+	found, args := "SELECT session_id FROM indexed_sessions WHERE org_id = ?", []any{org}
+	if by != ByCreation {
+		found = strings.Replace(found, "session_id", "session_id, "+string(by)+" AS value", 1)
+	}
+	for _, c := range []struct {
+		given bool
+		where string
+		value any
+	}{
+		{f.Outcome != nil, "outcome = ?", f.Outcome},
+		{f.ModelID != nil, "model_id = ?", f.ModelID},
+		{f.MinCost != nil, "cost_nanos >= ?", f.MinCost},
+		{f.MaxCost != nil, "cost_nanos <= ?", f.MaxCost},
+		{f.MinDuration != nil, "duration_ms >= ?", f.MinDuration},
+		{f.MaxDuration != nil, "duration_ms <= ?", f.MaxDuration},
+	} {
+		if c.given {
+			found, args = found+" AND "+c.where, append(args, c.value)
+		}
+	}
+	if by == ByCreation && len(args) == 1 {
+		return "", nil
+	}
+	return found, args
 }
 
 // QueuedTurns returns the turns behind the one at the head, in the order in which they will run, at most 100.

@@ -5,7 +5,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
 
@@ -16,12 +15,12 @@ func TestAPageOfATagIsReadInTheOrderOfTheTag(t *testing.T) {
 		if e.db.Dialect != store.SQLite {
 			return // PostgreSQL's planner looks at the page's size; its figures are in bench/load
 		}
-		q, _, err := e.svc.filtered(t.Context(), e.by.OrgID, Filter{Tag: ptr("tag")})
+		q, err := e.svc.sorted(t.Context(), e.by.OrgID, Filter{Tag: ptr("tag")}, Sorting{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		q = q.Session(&gorm.Session{DryRun: true})
-		st := q.Select("sessions.*").Order("t.session_id DESC").Limit(20).Find(&[]models.Session{}).Statement
+		st := q.Limit(20).Find(&[]Listed{}).Statement
 		var plan []struct{ Detail string }
 		err = e.db.Write(t.Context(), e.by.OrgID, func(tx *gorm.DB) error {
 			// What ANALYZE finds where 1 000 organizations have 1 000 sessions on average, and the tag is that of thousands.

@@ -140,9 +140,9 @@ func TestLists(t *testing.T) {
 			{"by several", Filter{Tag: ptr("t0"), CustomerKey: ptr("c0"), AgentID: &a.ID}, []models.SessionID{all[5]}},
 		} {
 			var got []models.SessionID
-			var after *models.SessionID
+			var after *Place
 			for {
-				page, err := e.svc.List(t.Context(), e.by.OrgID, c.filter, after, 2)
+				page, err := e.svc.List(t.Context(), e.by.OrgID, c.filter, Sorting{}, after, 2)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -152,7 +152,7 @@ func TestLists(t *testing.T) {
 				if len(page) < 2 {
 					break
 				}
-				after = &got[len(got)-1]
+				after = &Place{ID: got[len(got)-1]}
 			}
 			n, err := e.svc.Count(t.Context(), e.by.OrgID, c.filter)
 			if !slices.Equal(got, c.want) || n != len(c.want) || err != nil {

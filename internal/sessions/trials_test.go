@@ -77,7 +77,7 @@ func TestASessionTriesADraft(t *testing.T) {
 			{Search: ptr("t")}:                {},
 			{Search: ptr(s.ID.String())}:      {s.ID},
 		} {
-			list, err := e.svc.List(ctx, e.by.OrgID, *f, nil, 10)
+			list, err := e.svc.List(ctx, e.by.OrgID, *f, Sorting{}, nil, 10)
 			n, err2 := e.svc.Count(ctx, e.by.OrgID, *f)
 			got := make([]models.SessionID, 0, len(list))
 			for _, each := range list {
@@ -93,7 +93,7 @@ func TestASessionTriesADraft(t *testing.T) {
 		if of, err := e.svc.NewestOfAgents(ctx, e.by.OrgID, []models.AgentID{agent.ID}, 5); err != nil || len(of[agent.ID]) != 0 {
 			t.Errorf("the agent has %v, %v", of, err)
 		}
-		if theirs, err := e.svc.List(ctx, e.theirs.OrgID, Filter{Trial: true}, nil, 10); err != nil || len(theirs) != 0 {
+		if theirs, err := e.svc.List(ctx, e.theirs.OrgID, Filter{Trial: true}, Sorting{}, nil, 10); err != nil || len(theirs) != 0 {
 			t.Errorf("another organization sees %v, %v", theirs, err)
 		}
 	})

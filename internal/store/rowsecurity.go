@@ -27,7 +27,7 @@ var engineTables = []string{ //nolint:gochecknoglobals // a constant
 	"sessions", "session_files", "session_lineage", "session_tags", "session_words", "session_todos", "turns", "messages", "events", "effects",
 	"waits", "approval_decisions", "turn_feedback", "wait_mails", "checkpoints", "blobs", "idempotency_keys", "client_toolsets", "hook_jobs", "org_feeds", "word_feeds", "org_loads", "org_storage", "org_rates", "org_leases",
 	"audit_entries", "audit_heads", "audit_anchors",
-	"providers", "models", "model_prices", "harnesses", "harness_revisions", // what organizations begin with, and new versions refresh
+	"providers", "models", "model_prices", "harnesses", "harness_revisions", "agents", "agent_revisions", // what organizations begin with, and new versions refresh
 	"org_secrets",
 	"webhooks", "webhook_deliveries", // found when they are due, whosever they are
 	"budgets", "budget_slots", "usage_journal", "ledger_entries", "usage_hours", "session_usage_hours",

@@ -45,7 +45,7 @@ test("a failed turn is marked in the list, and found by a filter", async ({ page
   await expect(page.getByRole("alert")).toBeVisible();
   await openNewSession(page, await createAgent(page, "sim-default"), "It went well");
   await page.goto("/sessions");
-  await expect(page.getByRole("link", { name: /It broke/ })).toContainText("Failed");
+  await expect(page.getByRole("row", { name: /It broke/ })).toContainText("Failed");
   await page.getByRole("button", { name: "Failed" }).click();
   await expect(page.getByRole("link", { name: /It broke/ })).toBeVisible();
   await expect(page.getByRole("link", { name: /It went well/ })).toHaveCount(0);
@@ -72,10 +72,80 @@ test("a session is found by a word of a message, in the list and in the palette"
   await expect.poll(async () => (await found()).sessions.nodes.length).toBe(1);
   await page.goto("/sessions?q=marzipan");
   await expect(page.getByRole("link", { name: /Nothing of it/ })).toBeVisible();
+  // The row shows the place, and leads to it.
+  await expect(page.locator("mark")).toHaveText("marzipan");
+  await page.getByRole("link", { name: "Where is my marzipan?" }).click();
+  await expect(page).toHaveURL(/message=msg_/);
+  await expect(page.locator("[data-linked]")).toContainText("Where is my marzipan?");
+  await page.goto("/sessions");
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox").fill("marzipan");
+  await expect(page.getByRole("option", { name: /Nothing of it/ })).toContainText("my marzipan?");
   await page.getByRole("option", { name: /Nothing of it/ }).click();
-  await expect(page.getByText("Where is my marzipan?").first()).toBeVisible();
+  await expect(page.locator("[data-linked]")).toContainText("Where is my marzipan?");
+});
+
+test("the list of sessions is sorted, narrowed, and saved as a view", async ({ page }) => {
+  await signIn(page);
+  const agent = await createAgent(page, "sim-default");
+  for (const title of ["Talked to", "Left alone"]) {
+    await openNewSession(page, agent, title);
+    if (title === "Left alone") continue;
+    await send(page, "Good morning");
+    await expect(turnSummary(page)).toBeVisible();
+  }
+  const rows = page.getByRole("rowheader").filter({ hasText: /Talked to|Left alone/ });
+  // What the list is sorted by is written behind the turns.
+  await expect
+    .poll(async () => {
+      await page.goto(`/sessions?agent=${agent}`);
+      await expect(rows).toHaveCount(2);
+      return rows.allTextContents();
+    })
+    .toEqual([expect.stringMatching(/^Left alone/), expect.stringMatching(/^Talked to.+/)]);
+  const table = page.getByRole("table", { name: "Sessions" });
+  await table.getByRole("button", { name: "Duration" }).click();
+  await expect(page).toHaveURL(/sort=duration/);
+  await expect(rows.first()).toContainText("Talked to");
+  await expect(table.getByRole("columnheader", { name: "Duration" })).toHaveAttribute(
+    "aria-sort",
+    "descending",
+  );
+  await table.getByRole("button", { name: "Duration" }).click();
+  await expect(rows.first()).toContainText("Left alone");
+
+  await page.getByRole("combobox", { name: "Last turn" }).selectOption("Completed");
+  await expect(rows).toHaveCount(1);
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("menuitem", { name: /^Customer/ }).click();
+  await expect(table.getByRole("columnheader", { name: "Customer" })).toBeVisible();
+
+  await page.getByRole("button", { name: "Save view" }).click();
+  await page.getByRole("dialog").getByLabel("Name").fill("Done by this one");
+  await page.getByRole("dialog").getByLabel("Open by default").check();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  const view = page.getByRole("button", { name: "Done by this one", exact: true });
+  await expect(view).toHaveAttribute("aria-pressed", "true");
+  await page.getByRole("button", { name: "All sessions" }).click();
+  await expect(view).toHaveAttribute("aria-pressed", "false");
+  // Whoever comes to the list begins with it, from any browser.
+  await page.goto("/sessions");
+  await expect(view).toHaveAttribute("aria-pressed", "true");
+  await expect(rows).toHaveText([/Talked to/]);
+  await page.getByRole("button", { name: "Options of Done by this one" }).click();
+  await page.getByRole("menuitem", { name: "Delete" }).click();
+  await expect(view).toHaveCount(0);
+});
+
+test("tags of a session are changed, and lead to all that have them", async ({ page }) => {
+  await signIn(page);
+  await openNewSession(page, await createAgent(page, "sim-default"), "To be tagged");
+  await page.getByRole("button", { name: "Add tags" }).first().click();
+  await page.getByRole("dialog").getByLabel("Tags").fill("billing\nvery urgent");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("link", { name: "very urgent" }).first().click();
+  await expect(page).toHaveURL(/tag=very/);
+  await expect(page.getByRole("link", { name: "To be tagged" })).toBeVisible();
 });
 
 test("a failed turn is found in three clicks, by what went wrong", async ({ page }) => {

@@ -51,7 +51,7 @@ test("the list of sessions follows live", async ({ page, context }) => {
   await page.goto("/sessions");
   const other = await context.newPage();
   await openNewSession(other, await createAgent(page, SLOW_ECHO), "Seen from afar");
-  const row = page.getByRole("link", { name: /Seen from afar/ });
+  const row = page.getByRole("row", { name: /Seen from afar/ });
   await expect(row).toContainText("New");
   await send(other, longText(100, "finished"));
   await expect(row).toContainText("Working");

@@ -83,8 +83,8 @@ test("the turns of several sessions are cancelled at once", async ({ page }) => 
   await page.getByRole("button", { name: "Cancel active turns" }).click();
   await expect(page.getByText("Cancelling 2 turns.")).toBeVisible();
   await page.goto(`/sessions?agent=${agent}`); // a list that is read again has no sessions that are idle by now
-  await expect(page.getByRole("link", { name: /Busy one/ })).toContainText("Idle");
-  await expect(page.getByRole("link", { name: /Busy two/ })).toContainText("Idle");
+  await expect(page.getByRole("row", { name: /Busy one/ })).toContainText("Idle");
+  await expect(page.getByRole("row", { name: /Busy two/ })).toContainText("Idle");
 });
 
 test("client tools of an agent are edited, and shown in what it would run with", async ({

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { Bot, Cpu, GitFork, Layers, PanelRight } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { SessionQuery } from "@/gql/graphql";
+import { SessionTags } from "@/sessions/SessionTags";
 import { StatusMark } from "@/sessions/StatusMark";
 import { useMay } from "@/shell/viewer";
 import { IconButton } from "@/ui/Button";
@@ -121,6 +122,7 @@ function SessionFacts({ session }: { session: SessionInfo }) {
       {session.model && (
         <Fact icon={<Cpu size={14} aria-hidden />}>{session.model.displayName}</Fact>
       )}
+      <SessionTags session={session} />
     </>
   );
 }

@@ -15,6 +15,8 @@ export const sessionSearch = searchOf({
   q: text,
   /** The events view shows those of this turn only. */
   turn: text,
+  /** The chat begins at this message. */
+  message: text,
   /** The timeline has this turn or call open, */
   call: text,
   /** with this of it. */

@@ -2,12 +2,12 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { type InputHTMLAttributes, useEffect, useState } from "react";
 import { useQuery } from "urql";
-import { SessionFormOptionsDocument } from "@/gql/graphql";
+import { SessionFormOptionsDocument, SessionModelsDocument } from "@/gql/graphql";
 import { type Change, changed } from "@/shell/search";
 import { Filter } from "@/ui/Field";
 import { Toggles } from "@/ui/Toggles";
 import { useDebounced } from "@/ui/useDebounced";
-import { SESSION_STATUSES, type SessionListSearch } from "./search";
+import { OUTCOMES, SESSION_STATUSES, type SessionListSearch } from "./search";
 import { STATUS_LABELS } from "./status";
 
 const VIEWS: readonly { label: string; search: Change<SessionListSearch> }[] = [
@@ -25,15 +25,37 @@ const PERIODS = [
   [30, "Last 30 days"],
 ] as const;
 
+const OUTCOME_LABELS: Record<(typeof OUTCOMES)[number], string> = {
+  COMPLETED: "Completed",
+  FAILED: "Failed",
+  SEALED: "Stopped",
+  CANCELLED: "Cancelled",
+};
+
+/** Filters that are typed, of the kind that the browser can check. */
+const TYPED = [
+  ["tag", "Tag", "text"],
+  ["customer", "Customer key", "text"],
+  ["from", "Created from", "date"],
+  ["to", "Created until", "date"],
+  ["costFrom", "Cost from, $", "decimal"],
+  ["costTo", "Cost to, $", "decimal"],
+  ["tookFrom", "Last turn from, s", "decimal"],
+  ["tookTo", "Last turn to, s", "decimal"],
+] as const;
+
 /** Which sessions are listed; the address holds it. */
 export function SessionFilters() {
   const search = useSearch({ from: "/app/sessions" });
-  const { agent, harness, tag, customer, days, rated } = search;
+  const { agent, harness, model, days, outcome, rated } = search;
   const navigate = useNavigate({ from: "/sessions" });
   const change = (next: Change<SessionListSearch>) =>
     void navigate({ search: (old) => changed(old, next), replace: true });
   const [{ data }] = useQuery({ query: SessionFormOptionsDocument, variables: { search: null } });
-  const narrowed = [harness, tag, customer, rated].some((each) => each !== undefined);
+  const [{ data: known }] = useQuery({ query: SessionModelsDocument });
+  const narrowed =
+    [agent, harness, model, days, outcome, rated].some((value) => value !== undefined) ||
+    TYPED.some(([name]) => search[name] !== undefined);
   return (
     <search className="space-y-2 border-b border-line px-4 py-2 sm:px-6">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
@@ -60,7 +82,7 @@ export function SessionFilters() {
       </div>
       <details open={narrowed || undefined} className="group/more">
         <summary className="w-fit cursor-pointer rounded text-xs text-ink-2 hover:text-ink">
-          {agent || days || narrowed ? "Filters" : "More filters"}
+          {narrowed ? "Filters" : "More filters"}
         </summary>
         <div className="mt-2 flex flex-wrap gap-2">
           <Filter
@@ -95,20 +117,34 @@ export function SessionFilters() {
             options={[["down", "Rated down"]]}
             onChange={(next) => change({ rated: next })}
           />
-          <LateInput
-            aria-label="Tag"
-            placeholder="Tag"
-            className="control w-full sm:w-36"
-            value={tag}
-            onCommit={(next) => change({ tag: next })}
+          <Filter
+            className="w-full sm:w-40"
+            label="Last turn"
+            none="Any last turn"
+            value={outcome}
+            options={OUTCOMES.map((each) => [each, OUTCOME_LABELS[each]])}
+            onChange={(next) => change({ outcome: next })}
           />
-          <LateInput
-            aria-label="Customer key"
-            placeholder="Customer key"
-            className="control w-full sm:w-44"
-            value={customer}
-            onCommit={(next) => change({ customer: next })}
+          <Filter
+            className="w-full sm:w-44"
+            label="Model"
+            none="All models"
+            value={model}
+            options={known?.models.nodes.map(({ id, displayName }) => [id, displayName]) ?? []}
+            onChange={(id) => change({ model: id })}
           />
+          {TYPED.map(([name, label, kind]) => (
+            <LateInput
+              key={name}
+              aria-label={label}
+              placeholder={label}
+              title={label}
+              {...(kind === "date" ? { type: "date" } : kind === "decimal" && { inputMode: kind })}
+              className="control w-[calc(50%-0.25rem)] sm:w-36"
+              value={search[name]}
+              onCommit={(next) => change({ [name]: next })}
+            />
+          ))}
         </div>
       </details>
     </search>

@@ -5,6 +5,7 @@ import { usePages } from "@/api/usePages";
 import { SessionsDocument } from "@/gql/graphql";
 import { ConnectionBanner } from "@/shell/ConnectionBanner";
 import { NotAllowed } from "@/shell/NotAllowed";
+import { changed } from "@/shell/search";
 import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
@@ -12,11 +13,15 @@ import { EmptyState } from "@/ui/EmptyState";
 import { curlRequest } from "@/ui/graphqlRequest";
 import { ListBody } from "@/ui/ListBody";
 import { PageHeader } from "@/ui/PageHeader";
+import { useStoredState } from "@/ui/useStoredState";
+import { ColumnMenu } from "./ColumnMenu";
+import { columnsOf, sortedBy, sortingOf, USUAL_COLUMNS } from "./columns";
 import { NewSessionDialog } from "./NewSessionDialog";
+import { SavedViews } from "./SavedViews";
 import { SelectionBar } from "./SelectionBar";
 import { SessionFilters } from "./SessionFilters";
 import { SessionTable } from "./SessionTable";
-import { sessionFilter } from "./search";
+import { sessionQuery, withoutFilters } from "./search";
 import { useLiveSessions } from "./useLiveSessions";
 
 const PAGE_SIZE = 50;
@@ -28,12 +33,19 @@ export function SessionsPage() {
   const [opened] = useState(Date.now);
   const navigate = useNavigate({ from: "/sessions" });
   const mayWrite = useMay("SESSIONS_WRITE");
-  const filter = sessionFilter(search, opened);
+  const query = sessionQuery(search, opened);
   const sessions = usePages(
     SessionsDocument,
-    { first: PAGE_SIZE, filter },
+    { first: PAGE_SIZE, ...query },
     (data) => data.sessions,
   );
+  const [chosen, setChosen] = useStoredState(localStorage, "sessions:columns", USUAL_COLUMNS);
+  const columns = search.columns ?? chosen;
+  const changeColumns = (next: string) => {
+    setChosen(next);
+    if (search.columns !== undefined)
+      void navigate({ search: (old) => ({ ...old, columns: next }), replace: true });
+  };
   const live = useLiveSessions(sessions, PAGE_SIZE);
   const [selected, setSelected] = useState<ReadonlySet<string>>(NONE);
   const toggle = (id: string) => {
@@ -48,6 +60,7 @@ export function SessionsPage() {
   return (
     <>
       <PageHeader title="Sessions">
+        <ColumnMenu columns={columns} onChange={changeColumns} />
         {mayWrite && (
           <Button look="primary" onClick={openDialog}>
             <Plus size={15} aria-hidden />
@@ -55,6 +68,7 @@ export function SessionsPage() {
           </Button>
         )}
       </PageHeader>
+      <SavedViews columns={columns} />
       <SessionFilters />
       <ConnectionBanner connection={live.connection} />
       {live.outdated && (
@@ -73,18 +87,20 @@ export function SessionsPage() {
         list={{ ...sessions, loadMore: undefined }}
         empty={
           <div className="min-h-0 flex-1 overflow-y-auto">
-            {filter ? (
+            {query.filter ? (
               <EmptyState
                 icon={<MessagesSquare size={20} />}
                 title="No sessions match"
                 action={
-                  <Button onClick={() => void navigate({ search: {}, replace: true })}>
+                  <Button
+                    onClick={() => void navigate({ search: withoutFilters(search), replace: true })}
+                  >
                     Clear filters
                   </Button>
                 }
               >
                 Search looks at titles, customer keys, messages and session IDs. A word of a message
-                has to be whole; new messages are found within seconds.
+                has to be whole; new messages are found soon after their turn.
               </EmptyState>
             ) : (
               <NoSessions onCreate={mayWrite ? openDialog : undefined} />
@@ -94,6 +110,11 @@ export function SessionsPage() {
       >
         <SessionTable
           sessions={{ ...sessions, nodes: live.nodes }}
+          columns={columnsOf(columns)}
+          sorting={sortingOf(search)}
+          onSort={(sort) =>
+            void navigate({ search: (old) => changed(old, sortedBy(old, sort)), replace: true })
+          }
           selection={mayWrite ? { ids: selected, onToggle: toggle } : null}
         />
       </ListBody>

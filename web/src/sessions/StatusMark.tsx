@@ -1,5 +1,6 @@
 import type { SessionStatus } from "@/gql/graphql";
 import { Dot } from "@/ui/Badge";
+import { classes } from "@/ui/classes";
 import { STATUS_LABELS, STATUS_TONES } from "./status";
 
 interface StatusMarkProps {
@@ -14,7 +15,10 @@ export function StatusMark({ status, failure }: StatusMarkProps) {
   return (
     <span
       title={failed?.message}
-      className="inline-flex items-center gap-2 text-xs whitespace-nowrap text-ink-2"
+      className={classes(
+        "inline-flex items-center gap-2 text-xs whitespace-nowrap",
+        failed && !failed.sealed ? "font-medium text-bad" : "text-ink-2",
+      )}
     >
       <Dot tone={failed ? broke : STATUS_TONES[status]} pulse={status === "ACTIVE"} />
       {failed ? (failed.sealed ? "Stopped" : "Failed") : STATUS_LABELS[status]}

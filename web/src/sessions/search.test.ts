@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { sessionFilter, sessionListSearch } from "./search";
+import { sessionFilter, sessionListSearch, sessionQuery, viewSearch, viewText } from "./search";
 
 it("turns an address into the filter of the API", () => {
   const search = sessionListSearch({
@@ -31,4 +31,57 @@ it("ignores what makes no sense, and asks for all sessions then", () => {
   const search = sessionListSearch({ status: "LOST", failed: "no", days: "-1", q: " ", new: "" });
   expect(search).toEqual({ new: "" });
   expect(sessionFilter(search, 0)).toBeNull();
+});
+
+it("filters by the last turn, the model, days, cost and duration", () => {
+  const search = sessionListSearch({
+    outcome: "FAILED",
+    model: "model_1",
+    from: "2026-11-02",
+    to: "2026-11-03",
+    costFrom: 0.5,
+    costTo: "2",
+    tookFrom: "1.5",
+    tookTo: "60",
+  });
+  expect(sessionFilter(search, 0)).toEqual({
+    outcome: "FAILED",
+    modelId: "model_1",
+    // Both days are in it, in the viewer's zone.
+    createdAfter: new Date(2026, 10, 2).toISOString(),
+    createdBefore: new Date(2026, 10, 4).toISOString(),
+    minCostUsd: "0.5",
+    maxCostUsd: "2",
+    minDurationMs: 1500,
+    maxDurationMs: 60_000,
+  });
+  expect(sessionListSearch({ from: "2026-13-45", costFrom: "-1", tookTo: "long" })).toEqual({});
+});
+
+it("asks for what was searched in each row, and for the order of the address", () => {
+  expect(sessionQuery({}, 0)).toEqual({
+    filter: null,
+    orderBy: "CREATED",
+    direction: "DESC",
+    q: "",
+    searching: false,
+  });
+  expect(sessionQuery({ q: "ice", sort: "cost", asc: true }, 0)).toMatchObject({
+    orderBy: "COST",
+    direction: "ASC",
+    q: "ice",
+    searching: true,
+  });
+});
+
+it("keeps a view of an address, without the dialog that is open", () => {
+  const search = sessionListSearch({ q: "a&b=c 1", sort: "cost", failed: true, new: "" });
+  const text = viewText(search, "agent,cost");
+  expect(viewSearch(text)).toEqual({
+    q: "a&b=c 1",
+    sort: "cost",
+    failed: true,
+    columns: "agent,cost",
+  });
+  expect(viewText(viewSearch(text))).toBe(text);
 });

@@ -1,8 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { Connection } from "@/api/connection";
-import type { SessionRowFragment } from "@/gql/graphql";
 import { useOrgFeed } from "@/live/useOrgFeed";
-import { liveRows, type SessionListRow } from "./liveRows";
+import { liveRows, type SessionListRow, type SessionRead } from "./liveRows";
 
 interface LiveSessions {
   nodes: readonly SessionListRow[];
@@ -20,7 +19,7 @@ const SETTLE_MS = 300;
  * gone on to later pages, that is left to them.
  */
 export function useLiveSessions(
-  sessions: { nodes: readonly SessionRowFragment[]; reload: () => void },
+  sessions: { nodes: readonly SessionRead[]; reload: () => void },
   pageSize: number,
 ): LiveSessions {
   const { snapshot } = useOrgFeed();

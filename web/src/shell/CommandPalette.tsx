@@ -15,6 +15,7 @@ import { type KeyboardEvent, type ReactNode, useContext, useState } from "react"
 import { useQuery } from "urql";
 import { PaletteTargetsDocument } from "@/gql/graphql";
 import { offeredTabs } from "@/org/tabs";
+import { MatchLine } from "@/sessions/Snippet";
 import { classes } from "@/ui/classes";
 import { Dialog } from "@/ui/Dialog";
 import { useDebounced } from "@/ui/useDebounced";
@@ -27,6 +28,8 @@ interface Command {
   id: string;
   label: string;
   hint?: string;
+  /** Where the words were found. */
+  found?: ReactNode;
   icon: ReactNode;
   run: () => void;
 }
@@ -95,7 +98,12 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
             )}
           >
             <span className="text-ink-3">{command.icon}</span>
-            <span className="min-w-0 flex-1 truncate">{command.label}</span>
+            <span className="min-w-0 flex-1 truncate">
+              {command.label}
+              {command.found && (
+                <span className="block truncate text-xs text-ink-3">{command.found}</span>
+              )}
+            </span>
             {command.hint && <span className="truncate text-xs text-ink-3">{command.hint}</span>}
           </button>
         ))}
@@ -109,7 +117,7 @@ function useCommands(text: string): Command[] {
   const search = useDebounced(text.trim(), 150);
   const [{ data }] = useQuery({
     query: PaletteTargetsDocument,
-    variables: { search: search || null },
+    variables: { search: search || null, q: search, searching: search !== "" },
   });
   const wanted = text.trim().toLowerCase();
   const matches = (label: string) => label.toLowerCase().includes(wanted);
@@ -190,7 +198,13 @@ function useCommands(text: string): Command[] {
     label: session.title ?? "Untitled session",
     hint: session.agent?.displayName ?? "Session",
     icon: <MessageSquare size={16} />,
-    run: () => void navigate({ to: "/sessions/$sessionId", params: { sessionId: session.id } }),
+    ...(session.match && { found: <MatchLine match={session.match} /> }),
+    run: () =>
+      void navigate({
+        to: "/sessions/$sessionId",
+        params: { sessionId: session.id },
+        search: session.match ? { message: session.match.message.id } : {},
+      }),
   }));
   return [
     ...pages.filter((page) => page !== false).filter(({ label }) => matches(label)),

@@ -24,6 +24,7 @@ export function TrialChat({ label, sessionId }: TrialSession) {
       opened,
       sessionOf: () => sessionId,
       inputOf: () => null,
+      feedback: {},
     }),
     [sessionId, budgetVersion, opened],
   );

@@ -1,3 +1,4 @@
+import { useSearch } from "@tanstack/react-router";
 import { Hourglass } from "lucide-react";
 import { lazy, Suspense, useCallback, useMemo, useRef } from "react";
 import type { Delivery } from "@/gql/graphql";
@@ -8,7 +9,7 @@ import type { ChatItem, MessageImage } from "../feed/state";
 import type { Feed } from "../feed/useSessionFeed";
 import { EarlierLine } from "../tail/EarlierLine";
 import { JumpToLatest } from "../tail/JumpToLatest";
-import { useTail } from "../tail/useTail";
+import { useLink, useTail } from "../tail/useTail";
 import { ChatActionsContext } from "./actions";
 import { ChatItemView } from "./ChatItemView";
 import { Composer } from "./Composer";
@@ -44,11 +45,17 @@ export function ChatView({ sessionId, title, feed, outbox, stoppingTurnId }: Cha
   const items = session.items.filter(
     (item) => !(item.kind === "user" && item.turnId !== null && queued.has(item.turnId)),
   );
-  const { scroller, list, following, jump } = useTail({
+  const { message } = useSearch({ from: "/app/sessions/$sessionId" });
+  const found = message === undefined ? -1 : items.findIndex(({ id }) => id === message);
+  const tail = useTail({
     feed,
     keys: [...items.map(keyOf), "tail"],
     estimateSize: (index) => estimateHeight(items[index]),
+    // What is linked to may be anywhere.
+    whole: message !== undefined && found < 0,
   });
+  const { scroller, list, following, jump } = tail;
+  useLink(message, found, tail);
   const opened = useRef(new Set<string>());
   const working = session.activeTurnId !== null;
   const paused = session.status === "PAUSED";
@@ -108,7 +115,13 @@ export function ChatView({ sessionId, title, feed, outbox, stoppingTurnId }: Cha
               {rows.map(({ index, key }) => {
                 const item = items[index];
                 return (
-                  <div key={key} ref={list.measureElement} data-index={index} className="flow-root">
+                  <div
+                    key={key}
+                    ref={list.measureElement}
+                    data-index={index}
+                    data-linked={index === found || undefined}
+                    className="flow-root data-linked:rounded-lg data-linked:bg-accent-soft/50"
+                  >
                     {item ? (
                       <ChatItemView item={item} />
                     ) : (

@@ -98,4 +98,20 @@ export function useTail({ feed, keys, estimateSize, whole = false }: Tail) {
   return { scroller, list, following, follow, jump };
 }
 
+/** Leads to what the address names, once it has been read. What is returned is where it has led: whoever goes there by themselves sets it. */
+export function useLink(
+  target: string | undefined,
+  found: number,
+  { follow, list }: Pick<ReturnType<typeof useTail>, "follow" | "list">,
+) {
+  const reached = useRef<string>(undefined);
+  useEffect(() => {
+    if (target === undefined || target === reached.current || found < 0) return;
+    reached.current = target;
+    follow(false);
+    list.scrollToIndex(found, { align: "center" });
+  }, [target, found, follow, list]);
+  return reached;
+}
+
 const TOUCHES = ["wheel", "touchmove", "pointerdown", "keydown"] as const;

@@ -1,12 +1,12 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ChartNoAxesGantt } from "lucide-react";
-import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useMemo, useState } from "react";
 import { changed } from "@/shell/search";
 import { EmptyState } from "@/ui/EmptyState";
 import type { Feed } from "../feed/useSessionFeed";
 import { EarlierLine } from "../tail/EarlierLine";
 import { JumpToLatest } from "../tail/JumpToLatest";
-import { useTail } from "../tail/useTail";
+import { useLink, useTail } from "../tail/useTail";
 import { timelineOf } from "./foldTimeline";
 import { Inspector } from "./Inspector";
 import type { TimelineTurn } from "./model";
@@ -51,13 +51,14 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
   const current = found >= 0 ? found : lastTurn;
   const filtered = filter.kind !== undefined || filter.only !== undefined;
 
-  const { scroller, list, following, follow, jump } = useTail({
+  const tail = useTail({
     feed,
     keys: rows.map(({ id }) => id),
     estimateSize: () => ROW_HEIGHT,
     // What is looked for may be anywhere.
     whole: filtered || (chosen !== undefined && found < 0),
   });
+  const { scroller, list, following, follow, jump } = tail;
 
   const [view, setView] = useState<View | null>(null);
   const { axis } = scales;
@@ -71,17 +72,10 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
     setView(fitTo(scale.at(start) * axis, scale.at(end ?? now) * axis, axis));
   };
 
-  // A link leads to its call, once it has been read.
-  const linked = useRef(call);
-  useEffect(() => {
-    if (linked.current === undefined || found < 0) return;
-    linked.current = undefined;
-    follow(false);
-    list.scrollToIndex(found, { align: "center" });
-  }, [found, follow, list]);
+  const reached = useLink(call, found, tail);
 
   const choose = (id: string) => {
-    linked.current = undefined;
+    reached.current = id;
     setChosen(id);
     void navigate({ search: (search) => changed(search, { call: id }), replace: true });
   };
