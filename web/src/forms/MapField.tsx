@@ -38,7 +38,7 @@ export function MapField(props: FieldProps) {
               value={held}
               required
               // An emptied text stays a text: the name is what is taken away.
-              onChange={(next) => change(withField(fields, at, next ?? ""))}
+              onChange={(next) => change(withField(fields, at, next === undefined ? "" : next))}
             />
           </div>
           <IconButton
