@@ -82,6 +82,9 @@ func (tt *tenant) furnish(t *testing.T, mark string) {
 	do(`mutation($id: ID!, $note: String!) { decideApproval(input: {waitId: $id, approve: true, note: $note}) { wait { id } userErrors { code message path } } }`,
 		map[string]any{"id": tt.ids["wait"], "note": mark})
 	s.untilKind(t, "SESSION_IDLED", idled+1)
+	tt.do(t, `mutation($turn: ID!, $comment: String) { rateTurn(input: {turnId: $turn, rating: DOWN, comment: $comment}) { userErrors { code message path } } }`,
+		map[string]any{"turn": tt.ids["turn"], "comment": mark + " was no help"}, nil)
+	s.untilKind(t, "TURN_RATED", 1)
 	tt.steer(t, session, mark)
 	do(`mutation($id: ID!, $title: String) { forkSession(input: {sessionId: $id, title: $title}) { session { id } userErrors { code message path } } }`,
 		map[string]any{"id": session, "title": mark + " fork"})
@@ -170,9 +173,6 @@ func (tt *tenant) steer(t *testing.T, session, mark string) {
 	}
 	tt.do(t, submitResults, map[string]any{"turn": turn, "results": []any{map[string]any{"toolCallId": tt.waits(t, session)[0].ToolCallID, "result": mark}}}, nil)
 	s.untilKind(t, "SESSION_IDLED", idled+1)
-	tt.do(t, `mutation($turn: ID!, $comment: String) { rateTurn(input: {turnId: $turn, rating: DOWN, comment: $comment}) { userErrors { code message path } } }`,
-		map[string]any{"turn": turn, "comment": mark + " was no help"}, nil)
-	s.untilKind(t, "TURN_RATED", 1)
 }
 
 // values returns what an answer has at the end of a way, without nulls.

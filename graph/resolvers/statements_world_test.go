@@ -1,7 +1,9 @@
 package resolvers_test
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,15 +94,26 @@ func (w *world) add(rows ...any) { w.rows = append(w.rows, rows...) }
 // write puts all rows that were added into the database.
 func (w *world) write() {
 	w.t.Helper()
-	err := w.db.WriteAcross(w.t.Context(), func(tx *gorm.DB) error {
-		for _, row := range w.rows {
-			if err := tx.Create(row).Error; err != nil {
-				return fmt.Errorf("%T: %w", row, err)
+	create := func(rows []any) func(tx *gorm.DB) error {
+		return func(tx *gorm.DB) error {
+			for _, row := range rows {
+				if err := tx.Create(row).Error; err != nil {
+					return fmt.Errorf("%T: %w", row, err)
+				}
 			}
+			return nil
 		}
-		return nil
+	}
+	var own []any // closed to the role that works across organizations
+	all := slices.DeleteFunc(w.rows, func(row any) bool {
+		switch row.(type) {
+		case *models.SavedView, *models.MessageWord, *models.IndexedSession:
+			own = append(own, row)
+			return true
+		}
+		return false
 	})
-	if err != nil {
+	if err := errors.Join(w.db.WriteAcross(w.t.Context(), create(all)), w.db.Write(w.t.Context(), w.org, create(own))); err != nil {
 		w.t.Fatal(err)
 	}
 	w.rows = nil
@@ -199,7 +212,7 @@ func (w *world) work(c catalogLine, parent *models.SessionID) *models.SessionID 
 		sequence++
 		m := models.Message{
 			OrgID: w.org, ID: models.NewID[models.MessageEntity](), SessionID: id, TurnID: turn, Role: role, Sequence: sequence, Position: new(sequence),
-			Content: []models.Part{{Type: models.PartText, Text: "x"}}, Error: &models.Failure{Code: "x", Message: "x"},
+			Content: []models.Part{{Type: models.PartText, Text: strings.Repeat("x y ", w.n)}}, Error: &models.Failure{Code: "x", Message: "x"},
 		}
 		w.add(&m, &models.Event{OrgID: w.org, SessionID: id, Sequence: sequence, ID: models.NewID[models.EventEntity](), Kind: models.EventSessionTitleChanged, Data: models.JSON(`{"title":"t"}`), OccurredAt: 1, TurnID: &turn})
 		return m.ID

@@ -25,15 +25,38 @@ func (s *Service) keepGuards(by *auth.Principal, before, after []models.Capabili
 	if administers(by) {
 		return nil
 	}
+	if lost := s.lostGuard(before, after); lost != "" {
+		return fault.New(fault.Forbidden,
+			"The capability %s would be lost, or get other settings. It controls what other capabilities may do, so only administrators may detach or change it.", lost)
+	}
+	return nil
+}
+
+// lostGuard returns the id of a guard that is missing, or has other settings; empty for none.
+func (s *Service) lostGuard(before, after []models.CapabilityRef) string {
 	for _, ref := range before {
 		c, _ := s.registry.Capability(ref.ID)
 		guards := c.Risk == "HIGH" && (c.Gates != nil || c.Hooks != nil)
 		if guards && !slices.ContainsFunc(after, func(r models.CapabilityRef) bool { return sameRef(r, ref) }) {
-			return fault.New(fault.Forbidden,
-				"The capability %s would be lost, or get other settings. It controls what other capabilities may do, so only administrators may detach or change it.", ref.ID)
+			return ref.ID
 		}
 	}
-	return nil
+	return ""
+}
+
+// keepTried refuses a draft that lacks a guard of the agent that it is tried in the place of, as the agent has it now. Administrators may save
+// such a draft, but whoever may send messages can use the session that tries it. chain is the draft's; it returns the agent's, too.
+func (s *Service) keepTried(db *gorm.DB, agent, draft *models.Agent, chain []models.Harness) ([]models.Harness, error) {
+	live, err := chainOrDefault(db, agent.OrgID, agent.HarnessID)
+	if err != nil {
+		return nil, err
+	}
+	before := s.withDependencies(Fold(layersOf(live, agent)...).Capabilities)
+	after := s.withDependencies(Fold(layersOf(chain, draft)...).Capabilities)
+	if lost := s.lostGuard(before, after); lost != "" {
+		return nil, &DependencyError{Reason: "The draft lacks the capability " + lost + " as the agent has it. It controls what other capabilities may do, so a draft of this agent is tried with it."}
+	}
+	return live, nil
 }
 
 // withDependencies returns the capabilities that are in effect when refs are attached: also those that come along with others. What can't

@@ -64,6 +64,14 @@ func (s *Service) checkDraft(db *gorm.DB, by *auth.Principal, row *models.Agent,
 	if err != nil {
 		return t, err
 	}
+	if !row.ID.IsZero() {
+		if _, err := s.keepTried(db, row, &next, chain); err != nil {
+			if dep, ok := errors.AsType[*DependencyError](err); ok {
+				return t, dep.Fault("capabilities")
+			}
+			return t, err
+		}
+	}
 	if _, _, err = s.build(db, by.OrgID, chain, &next, nil, Layer{}); err != nil {
 		if dep, ok := errors.AsType[*DependencyError](err); ok {
 			return t, dep.Fault("harnessId")

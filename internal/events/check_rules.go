@@ -45,9 +45,7 @@ func (c *checker) rules(p Payload) {
 	case TurnCompleted, TurnFailed, TurnSealed:
 		c.endTurn()
 	case TurnRated:
-		if c.event.TurnID == nil || !c.done[thing{ThingTurn, c.event.TurnID.String()}] {
-			c.failf("its turn %v has not ended", c.event.TurnID)
-		}
+		c.ended()
 	case TurnWaiting:
 		c.inTurn()
 		// Calls wait within an act, and a step for its budget between two of them.
@@ -153,5 +151,12 @@ func (c *checker) nothingOpen(kinds ...Thing) {
 				c.failf("%s %s is still open", t.kind, t.id)
 			}
 		}
+	}
+}
+
+// ended checks that the event's turn has ended.
+func (c *checker) ended() {
+	if c.event.TurnID == nil || !c.done[thing{ThingTurn, c.event.TurnID.String()}] {
+		c.failf("its turn %v has not ended", c.event.TurnID)
 	}
 }

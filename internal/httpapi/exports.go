@@ -72,7 +72,12 @@ func (s *Server) export(
 	ctx, p, refused := s.exportCaller(w, r, served, needs)
 	var file exportFile
 	if refused == nil {
-		file, refused = decode(p, r.URL.Query())
+		q, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil {
+			refused = badExport("The query of the address can't be read: " + clipMessage(err.Error()) + ".")
+		} else {
+			file, refused = decode(p, q)
+		}
 	}
 	if refused == nil && !s.exports.Try(p.OrgID, 1) {
 		refused = &imageError{

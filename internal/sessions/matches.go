@@ -83,6 +83,7 @@ func (s *Service) messagesAt(ctx context.Context, org models.OrgID, at map[model
 	for session, position := range at {
 		args = append(args, org, session, position)
 	}
+	//nolint:unqueryvet // a message is read as a whole
 	branch := "SELECT * FROM (SELECT * FROM messages WHERE org_id = ? AND session_id = ? AND position = ? AND role IN ('USER', 'AGENT') ORDER BY ordinal LIMIT 1) AS branch"
 	var list []models.Message
 	if err := store.Rows(s.cfg.DB.Read(ctx, org).Raw(store.Union(branch, len(at)), args...), &list); err != nil {

@@ -56,7 +56,7 @@ func TestSessionsAreSortedByActivityCostAndDuration(t *testing.T) {
 		for i, at := range []int{2, 0, 3, 1} {
 			e.clock.Advance(time.Minute)
 			e.wholeTurn(all[at], "x")
-			e.took(all[at], []time.Duration{4, 1, 3, 2}[i]*time.Second, []models.Nanos{7, 9, 7, 1}[i])
+			e.took(all[at], time.Duration([]int64{4, 1, 3, 2}[i])*time.Second, []models.Nanos{7, 9, 7, 1}[i])
 		}
 		e.index()
 		for _, c := range []struct {

@@ -130,6 +130,7 @@ func TestWhoMayTryWhat(t *testing.T) {
 			"no such model":                {e.by, NewSession{Draft: &catalog.NewAgent{DefaultModelID: ptr(models.NewID[models.ModelEntity]())}}, fault.NotFound, "input.draft.defaultModelId"},
 			"what administrators attach":   {as(models.RoleMember), NewSession{Draft: &catalog.NewAgent{Capabilities: []models.CapabilityRef{{ID: "watching"}}}}, fault.Forbidden, "input.draft.capabilities.0"},
 			"what administrators take off": {as(models.RoleMember), NewSession{AgentID: &guarded.ID, Draft: plain}, fault.Forbidden, "input.draft.capabilities"},
+			"what a trial must keep":       {e.by, NewSession{AgentID: &guarded.ID, Draft: plain}, fault.Dependency, "input.draft.capabilities"},
 			"a harness beside the draft":   {e.by, NewSession{HarnessID: &harness.ID, Draft: plain}, fault.Invalid, "input.draft"},
 		} {
 			_, err := e.svc.Create(ctx, c.by, c.in)
@@ -141,6 +142,25 @@ func TestWhoMayTryWhat(t *testing.T) {
 		}
 		if _, err := e.svc.Create(ctx, as(models.RoleMember), NewSession{Draft: plain}); err != nil {
 			t.Errorf("a member: %v", err)
+		}
+		// What is attached to the agent later holds for its trials, too.
+		later, err := e.catalog.CreateAgent(ctx, e.by, catalog.NewAgent{Name: "later"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		trial, err := e.svc.Create(ctx, as(models.RoleMember), NewSession{AgentID: &later.ID, Draft: plain})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := catalog.Run{HarnessID: trial.HarnessID, AgentID: trial.AgentID, ClientTools: trial.ClientTools}
+		if _, err := e.catalog.EffectiveForSession(ctx, e.by.OrgID, run); err != nil {
+			t.Error(err)
+		}
+		if _, err := e.catalog.UpdateAgent(ctx, e.by, later.ID, catalog.AgentChange{Capabilities: catalog.Give([]models.CapabilityRef{{ID: "watched"}})}); err != nil {
+			t.Fatal(err)
+		}
+		if eff, err := e.catalog.EffectiveForSession(ctx, e.by.OrgID, run); err == nil {
+			t.Errorf("a trial runs without a later guard of its agent: %+v", eff)
 		}
 		if _, err := e.catalog.ArchiveAgent(ctx, e.by, guarded.ID); err != nil {
 			t.Fatal(err)

@@ -123,7 +123,7 @@ func TestRolesTouchOnlyWhatTheyNeed(t *testing.T) {
 			t.Errorf("the role of an organization may read %s: %v", table, err)
 		}
 	}
-	for _, table := range []string{"agents", "agent_revisions", "images"} {
+	for _, table := range []string{"saved_views", "images"} {
 		_, err := db.Pool.Exec(t.Context(), "SELECT 1 FROM "+table)
 		if pg, ok := errors.AsType[*pgconn.PgError](err); !ok || pg.Code != "42501" {
 			t.Errorf("the engine may read %s: %v", table, err)

@@ -28,7 +28,7 @@ const (
 	gap = 10 * time.Minute
 	// oldest bounds what is mailed after all processes were down.
 	oldest = 24 * time.Hour
-	// maxWaits is how many waits of an organization are looked at at once, the oldest.
+	// maxWaits is how many waits of an organization are looked at together, the oldest.
 	maxWaits = 500
 )
 
