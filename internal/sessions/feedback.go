@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/commit"
@@ -55,16 +56,14 @@ func (s *Service) RateTurn(ctx context.Context, by *auth.Principal, id models.Tu
 
 // saysAlready reports whether a request changes nothing, so that one that is repeated leaves no second event.
 func (s *Service) saysAlready(ctx context.Context, f models.Feedback) (bool, error) {
-	said, err := s.FeedbackOf(ctx, f.OrgID, []models.TurnID{f.TurnID})
+	have, err := store.First[models.Feedback](s.of(ctx, f.OrgID).Where("turn_id = ? AND actor_id = ?", f.TurnID, f.ActorID))
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("read what %s says of turn %s: %w", f.ActorID, f.TurnID, err)
 	}
-	for _, have := range said[f.TurnID] {
-		if have.ActorID == f.ActorID {
-			return models.Same(have.Rating, f.Rating) && models.Same(have.Comment, f.Comment), nil
-		}
+	if have == nil {
+		return f.Rating == nil, nil
 	}
-	return f.Rating == nil, nil
+	return models.Same(have.Rating, f.Rating) && models.Same(have.Comment, f.Comment), nil
 }
 
 // FeedbackOf returns what is said about several turns, the newest first, at most 100 of each. It has an entry for every turn.

@@ -144,3 +144,22 @@ func TestSessionsAreFoundByBadAnswers(t *testing.T) {
 		}
 	})
 }
+
+// What is said by more than a list shows can still be taken back.
+func TestTheFirstOfManyTakesTheirFeedbackBack(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		session, turn := e.rated()
+		key := func() *auth.Principal {
+			return &auth.Principal{OrgID: e.by.OrgID, KeyID: models.NewID[models.APIKeyEntity](), Permissions: e.by.Permissions}
+		}
+		first := key()
+		e.rate(first, turn, "DOWN", "")
+		e.clock.Advance(time.Second)
+		for range maxFeedback {
+			e.rate(key(), turn, "UP", "")
+		}
+		e.wantFound(Filter{RatedDown: ptr(true)}, session)
+		e.rate(first, turn, "", "")
+		e.wantFound(Filter{RatedDown: ptr(true)})
+	})
+}

@@ -142,7 +142,7 @@ func indexSession(tx *gorm.DB, state models.IndexedSession) (written int, more b
 	}
 	seen := func(where string, position int64, limit int) (list []models.Message, err error) {
 		err = store.Of(tx, org).Select("content", "position").Order("position, ordinal").Limit(limit).
-			Where("session_id = ? AND role IN ('USER', 'AGENT') AND "+where+" AND "+seenMessages, session, position).Find(&list).Error
+			Where("session_id = ? AND role IN ('USER', 'AGENT') AND "+where+" AND "+seenMessages, session, position, org, session, org, session).Find(&list).Error
 		if err != nil {
 			return nil, fmt.Errorf("read the messages of %s: %w", session, err)
 		}
@@ -188,9 +188,9 @@ func indexSession(tx *gorm.DB, state models.IndexedSession) (written int, more b
 
 // seenMessages leaves out what a turn has not shown its model yet: hooks may still take something out of it. One statement decides it, so that
 // no turn begins in between.
-const seenMessages = `(position <= (SELECT a.position FROM messages a WHERE a.org_id = messages.org_id AND a.session_id = messages.session_id
+const seenMessages = `(position <= (SELECT a.position FROM messages a WHERE a.org_id = ? AND a.session_id = ?
 		AND a.position IS NOT NULL AND a.role = 'AGENT' ORDER BY a.position DESC LIMIT 1)
-	OR NOT EXISTS (SELECT 1 FROM turns t WHERE t.org_id = messages.org_id AND t.session_id = messages.session_id AND t.status IN ('RUNNING', 'WAITING')))`
+	OR NOT EXISTS (SELECT 1 FROM turns t WHERE t.org_id = ? AND t.session_id = ? AND t.status IN ('RUNNING', 'WAITING')))`
 
 // wholePositions leaves out the messages at the last position, of which there may be more. When there is no other one, it reads them all: as many
 // as have waited together for a turn.

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,13 +56,13 @@ func TestSessionsAreFoundByWhatIsSaidInThem(t *testing.T) {
 	})
 }
 
-// words counts the rows of the index.
-func (e *env) words() (n int64) {
+// words returns the rows of the index.
+func (e *env) words() (list []models.MessageWord) {
 	e.t.Helper()
-	if err := store.Of(e.db.Read(e.t.Context(), e.by.OrgID).Model(&models.MessageWord{}), e.by.OrgID).Count(&n).Error; err != nil {
+	if err := store.Of(e.db.Read(e.t.Context(), e.by.OrgID), e.by.OrgID).Order("word, session_id").Find(&list).Error; err != nil {
 		e.t.Fatal(err)
 	}
-	return n
+	return list
 }
 
 func TestAnIndexThatIsMadeAnewIsTheSame(t *testing.T) {
@@ -72,22 +73,24 @@ func TestAnIndexThatIsMadeAnewIsTheSame(t *testing.T) {
 		}
 		e.index()
 		before := e.words()
-		if before < 2*indexMessages+1 {
-			t.Fatalf("%d words are indexed", before)
+		if len(before) < 2*indexMessages+1 {
+			t.Fatalf("%d words are indexed", len(before))
 		}
 		e.wantFound(Filter{Search: ptr(fmt.Sprintf("word%d", 2*indexMessages))}, session)
 		err := e.db.Write(t.Context(), e.by.OrgID, func(tx *gorm.DB) error {
-			if err := store.Of(tx, e.by.OrgID).Delete(&models.IndexedSession{}).Error; err != nil {
-				return err
+			for _, table := range []any{&models.MessageWord{}, &models.IndexedSession{}, &models.WordFeed{}} {
+				if err := store.Of(tx, e.by.OrgID).Delete(table).Error; err != nil {
+					return err
+				}
 			}
-			return store.Of(tx, e.by.OrgID).Delete(&models.WordFeed{}).Error
+			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		e.index()
-		if after := e.words(); after != before {
-			t.Errorf("%d words became %d", before, after)
+		if after := e.words(); !slices.Equal(after, before) {
+			t.Errorf("%d words became %d", len(before), len(after))
 		}
 	})
 }
@@ -103,7 +106,7 @@ func TestTheIndexOfASessionIsBounded(t *testing.T) {
 			e.wholeTurn(session, text.String()+strings.Repeat("x", maxWord+1))
 		}
 		e.index()
-		if n := e.words(); n != maxSessionWords {
+		if n := len(e.words()); n != maxSessionWords {
 			t.Errorf("%d words are indexed", n)
 		}
 		e.wantFound(Filter{Search: ptr("w0x7")}, session)

@@ -133,7 +133,7 @@ func (s *Service) addFailures(ctx context.Context, org models.OrgID, from, to mo
 		Unmetered int64
 		Oldest    models.Millis
 	}
-	if err := s.cfg.DB.Read(ctx, org).Raw(failedByAgentAndHour, org, org, from, to, maxCount).Scan(&rows).Error; err != nil {
+	if err := s.cfg.DB.Read(ctx, org).Raw(failedByAgentAndHour, org, org, from, to, maxCount+1).Scan(&rows).Error; err != nil {
 		return fmt.Errorf("count failures by agent: %w", err)
 	}
 	total, oldest := 0, to
@@ -143,7 +143,7 @@ func (s *Service) addFailures(ctx context.Context, org models.OrgID, from, to mo
 		a.Turns, a.Failed = a.Turns+row.Unmetered, a.Failed+row.Failed
 		total, oldest = total+row.Failed, min(oldest, row.Oldest)
 	}
-	if total == maxCount {
+	if total > maxCount {
 		t.countedFrom = &oldest
 	}
 	return nil
