@@ -200,8 +200,6 @@ test("two people on one budget see what the other one does, and keep both change
   baseURL,
   complaints,
 }) => {
-  // Each waits several times until the other one's page looks again.
-  test.setTimeout(120_000);
   await signIn(page);
   const agentId = await createAgent(page, "sim-echo");
   const budgetId = await createBudget(page, agentId, { currency: "tokens", limit: "5000" });

@@ -45,7 +45,6 @@ function run(language: keyof typeof RUN, text: string, key: string, until: strin
 }
 
 test("the programs of the API page work as they are copied", async ({ page }) => {
-  test.setTimeout(180_000);
   await signIn(page);
   const { agents } = await request<{ agents: { nodes: { id: string }[] } }>(
     page,

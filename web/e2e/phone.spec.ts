@@ -52,7 +52,6 @@ function tooWide(page: Page): Promise<string[]> {
 }
 
 test("on a phone each page fits the screen, and the menu leads to it", async ({ page }) => {
-  test.setTimeout(120_000);
   await signIn(page);
   const agentId = await createAgent(page, "sim-default", {
     displayName: "A helper with a rather long name that has to break somewhere",

@@ -4,8 +4,6 @@ import { expect, test } from "./test";
 test("approvals are attached by a preset and a rule, and the run asks as the preview said", async ({
   page,
 }) => {
-  // It goes all the way from the form to the run.
-  test.setTimeout(120_000);
   await signIn(page);
   const agent = await createAgent(page, "sim-default");
   await page.goto(`/agents/${agent}`);

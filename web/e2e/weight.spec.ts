@@ -91,7 +91,6 @@ test("the start page comes in few requests, and its files compressed by brotli",
 });
 
 test("a long session opens with few bytes and frames", async ({ page }) => {
-  test.setTimeout(180_000);
   await signIn(page);
   const id = await plantTurns(page, await createAgent(page, "sim-script"), "Heavy", TURNS);
   const traffic = await watchTraffic(page);
