@@ -32,3 +32,15 @@ func TestNoCellIsAFormula(t *testing.T) {
 		}
 	})
 }
+
+// Values stay as they are, whatever breaks their lines.
+func TestWriteKeepsValues(t *testing.T) {
+	var file strings.Builder
+	rows := [][]string{{"q\rz", "q\nz"}, {"q\r\nz", `"`}, {"", ""}}
+	if err := Write(t.Context(), &file, []string{"a", "b"}, func() ([][]string, error) { return rows, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if want := "a,b\r\n\"q\rz\",\"q\nz\"\r\n\"q\r\nz\",\"\"\"\"\r\n,\r\n"; file.String() != want {
+		t.Errorf("got %q, want %q", file.String(), want)
+	}
+}

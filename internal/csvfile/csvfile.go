@@ -3,6 +3,7 @@
 package csvfile
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -20,8 +21,6 @@ const PageRows = 2000
 // Write writes the header with the first page, so that what fails before leaves nothing behind, and then page after page. read gives the rows behind
 // those that it has given before, PageRows of them as long as there are so many.
 func Write(ctx context.Context, to io.Writer, header []string, read func() ([][]string, error)) error {
-	w := csv.NewWriter(to)
-	w.UseCRLF = true
 	for first := true; ; first = false {
 		rows, err := read()
 		if err != nil {
@@ -31,7 +30,7 @@ func Write(ctx context.Context, to io.Writer, header []string, read func() ([][]
 		if first {
 			rows = slices.Insert(rows, 0, header)
 		}
-		if err := w.WriteAll(rows); err != nil {
+		if err := writeRows(to, rows); err != nil {
 			return fmt.Errorf("write an export: %w", err)
 		}
 		if last {
@@ -41,6 +40,22 @@ func Write(ctx context.Context, to io.Writer, header []string, read func() ([][]
 			return fmt.Errorf("write an export: %w", err)
 		}
 	}
+}
+
+// writeRows ends each row with CR and LF. The library can do that, too, but then it changes line breaks inside of values.
+func writeRows(to io.Writer, rows [][]string) error {
+	var page bytes.Buffer
+	w := csv.NewWriter(&page)
+	for _, row := range rows {
+		if err := w.Write(row); err != nil {
+			return err //nolint:wrapcheck // the caller does
+		}
+		w.Flush()
+		page.Truncate(page.Len() - 1)
+		page.WriteString("\r\n")
+	}
+	_, err := to.Write(page.Bytes())
+	return err //nolint:wrapcheck // the caller does
 }
 
 // Cell keeps spreadsheets from taking a text, or a part of it, for a formula: names are chosen by anybody. Where spreadsheets take other

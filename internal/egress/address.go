@@ -10,7 +10,7 @@ import (
 
 // The reasons to refuse an address, in words for users.
 const (
-	reasonRedirect   = "it was redirected to, and redirects are not followed. Use the address that the redirect leads to."
+	reasonRedirect   = "it answered with a redirect, and redirects are not followed. Use the address that the redirect leads to."
 	reasonScheme     = "only https and http addresses can be used."
 	reasonHost       = "it is not the name or address of a server. Write names with letters, digits, dots and hyphens, and addresses in full."
 	reasonUser       = "a user name or password in an address is not accepted. Use the field for the key."

@@ -61,8 +61,9 @@ func New(cfg Config) *Client {
 	c.client = &http.Client{
 		Transport: roundTripper{c},
 		// A redirect would carry the request, and perhaps its key, to where nobody asked for. The address must be the final one.
-		CheckRedirect: func(req *http.Request, _ []*http.Request) error {
-			return &BlockedError{Host: req.URL.Host, Reason: reasonRedirect}
+		// Where it leads isn't told: the error is shown to people, and that may be a name of the operator's network.
+		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			return &BlockedError{Host: via[0].URL.Host, Reason: reasonRedirect}
 		},
 	}
 	return c

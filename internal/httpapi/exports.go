@@ -222,10 +222,10 @@ func decodeExport(q url.Values) (in books.Export, refused *imageError) {
 		in.Kind = books.ExportKind(q.Get("kind"))
 	}
 	if q.Has("groupBy") != (in.Kind == books.ExportUsage) {
-		return in, badExport("groupBy applies to kind=usage only, e.g. groupBy=day,model.")
+		return in, badExport("kind=usage needs groupBy, e.g. groupBy=day,model, and no other kind takes it.")
 	}
 	if q.Has("budgetId") != (in.Kind == books.ExportLedger) {
-		return in, badExport("budgetId applies to kind=ledger only.")
+		return in, badExport("kind=ledger needs budgetId, and no other kind takes it.")
 	}
 	if in.Kind == books.ExportUsage {
 		for name := range strings.SplitSeq(q.Get("groupBy"), ",") {

@@ -262,10 +262,10 @@ func TestExportsThatAreRefused(t *testing.T) {
 		{"GET", "groupBy=day&from=2024-01-02&to=2024-01-02", "good", 400, codeBadUserInput, "from must be before to"},
 		{"GET", "groupBy=day&from=2022-01-02&to=2024-01-02", "good", 400, codeBadUserInput, "400 days"},
 		{"GET", "kind=journal&from=2022-01-02&to=2024-01-02", "good", 400, codeBadUserInput, "400 days"},
-		{"GET", "kind=journal&groupBy=day&from=2024-01-01&to=2024-01-02", "good", 400, codeBadUserInput, "groupBy applies to kind=usage"},
+		{"GET", "kind=journal&groupBy=day&from=2024-01-01&to=2024-01-02", "good", 400, codeBadUserInput, "kind=usage needs groupBy"},
 		{"GET", "kind=other&from=2024-01-01&to=2024-01-02", "good", 400, codeBadUserInput, "kind must be usage, journal or ledger"},
-		{"GET", usage + "&budgetId=x", "good", 400, codeBadUserInput, "budgetId applies to kind=ledger"},
-		{"GET", "kind=ledger", "good", 400, codeBadUserInput, "budgetId applies to kind=ledger"},
+		{"GET", usage + "&budgetId=x", "good", 400, codeBadUserInput, "kind=ledger needs budgetId"},
+		{"GET", "kind=ledger", "good", 400, codeBadUserInput, "kind=ledger needs budgetId"},
 		{"GET", usage + "&format=xml", "good", 400, codeBadUserInput, "There is no parameter format"},
 		{"GET", usage + "&from=2024-01-01", "good", 400, codeBadUserInput, "from is given twice"},
 	} {

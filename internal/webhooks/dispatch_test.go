@@ -571,7 +571,7 @@ func TestTheBusWakesTheDispatcher(t *testing.T) {
 func TestWhyNothingWasReached(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		away := newReceiver(t, func(w http.ResponseWriter, req *http.Request, _ int) {
-			http.Redirect(w, req, "http://127.0.0.1:1/private", http.StatusTemporaryRedirect)
+			http.Redirect(w, req, "http://inner.test:1/private", http.StatusTemporaryRedirect)
 		})
 		slow := newReceiver(t, func(_ http.ResponseWriter, req *http.Request, _ int) { <-req.Context().Done() })
 		closed := newReceiver(t, nil)
@@ -587,8 +587,12 @@ func TestWhyNothingWasReached(t *testing.T) {
 		n.happens(titled("a"))
 		w.run(d)
 		for want, row := range rows {
-			if del := n.deliveries(row)[0]; del.Status != nil || !strings.Contains(*del.Error, want) {
+			del := n.deliveries(row)[0]
+			if !strings.Contains(*del.Error, want) || strings.Contains(*del.Error, "inner.test") {
 				t.Errorf("want %q: %+v", want, del)
+			}
+			if answered := want == "redirect"; (del.Status != nil) != answered || answered && *del.Status != http.StatusTemporaryRedirect {
+				t.Errorf("want the status of an answer, and only of one: %+v", del)
 			}
 		}
 		// An address that was fine once is refused when it is dialled, and its real place is not told.

@@ -179,7 +179,11 @@ func (d *Dispatcher) attempt(ctx context.Context, hook *models.Webhook, del *mod
 	req.Header.Set(EventHeader, string(del.Kind))
 	resp, err := d.cfg.Client.Do(req)
 	if err != nil {
-		return outcome{problem: d.unreachable(limited, hook, err)}
+		out := outcome{problem: d.unreachable(limited, hook, err)}
+		if resp != nil { // a redirect, whose body is closed already
+			out.status, out.response = &resp.StatusCode, new("")
+		}
+		return out
 	}
 	defer func() { _ = resp.Body.Close() }()
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
