@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useCallback, useState } from "react";
 import { type CombinedError, type TypedDocumentNode, useClient } from "urql";
 import { useFresh } from "@/api/useFresh";
 
@@ -20,6 +20,13 @@ export interface Pages<Node> {
 
 const EMPTY = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
 
+/** The pages after the first, and why the next of them could not be read, for the list of this key. */
+interface Later<Node> {
+  key: string;
+  pages: readonly Connection<Node>[];
+  error?: CombinedError | undefined;
+}
+
 type Variables = { first: number; after?: string | null };
 
 /**
@@ -34,18 +41,15 @@ export function usePages<Data, Vars extends Variables, Node>(
 ): Pages<Node> {
   const client = useClient();
   const connectionOf = (data: Data) => connectionIn(data) ?? EMPTY;
-  const { reload, ...result } = useFresh(query, variables);
+  const { reload: reloadFirst, ...result } = useFresh(query, variables);
   const first = result.data ? connectionOf(result.data) : null;
 
   const key = JSON.stringify([variables, first?.pageInfo.endCursor]);
-  const [later, setLater] = useState<{ key: string; pages: Connection<Node>[] }>({
-    key,
-    pages: [],
-  });
+  const [later, setLater] = useState<Later<Node>>({ key, pages: [] });
   const [loadingMore, setLoadingMore] = useState(false);
-  const [laterError, setLaterError] = useState<CombinedError>();
+  const known = later.key === key ? later : { key, pages: [] };
 
-  const pages = first ? [first, ...(later.key === key ? later.pages : [])] : [];
+  const pages = first ? [first, ...known.pages] : [];
   const last = pages.at(-1);
 
   const loadMore = async () => {
@@ -59,19 +63,39 @@ export function usePages<Data, Vars extends Variables, Node>(
       )
       .toPromise();
     setLoadingMore(false);
-    setLaterError(next.error);
-    if (next.data) setLater({ key, pages: [...pages.slice(1), connectionOf(next.data)] });
+    setLater({
+      key,
+      pages: next.data ? [...known.pages, connectionOf(next.data)] : known.pages,
+      error: next.error,
+    });
   };
+  const reload = useCallback(() => {
+    setLater((before) => (before.error ? { ...before, error: undefined } : before));
+    reloadFirst();
+  }, [reloadFirst]);
 
   return {
-    nodes: pages.flatMap((page) => page.nodes),
+    nodes: joined(pages),
     loading: result.fetching && !first,
     loadingMore,
     hasMore: last?.pageInfo.hasNextPage ?? false,
-    error: result.error ?? laterError,
+    error: result.error ?? known.error,
     loadMore: () => void loadMore(),
     reload,
   };
+}
+
+/** The nodes of all pages, each once: in a list by what grows, one can move on to a later page between two readings. */
+export function joined<Node>(pages: readonly Connection<Node>[]): Node[] {
+  const seen = new Set<unknown>();
+  return pages
+    .flatMap(({ nodes }) => nodes)
+    .filter((node) => {
+      const id = (node as { id?: unknown }).id ?? node;
+      if (seen.has(id)) return false;
+      seen.add(id);
+      return true;
+    });
 }
 
 /** A list that the API returns whole. */
