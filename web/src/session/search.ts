@@ -15,7 +15,7 @@ export const sessionSearch = searchOf({
   q: text,
   /** The events view shows those of this turn only. */
   turn: text,
-  /** The chat begins at this message. */
+  /** The chat is scrolled to this message. */
   message: text,
   /** The timeline has this turn or call open, */
   call: text,

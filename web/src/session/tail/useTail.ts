@@ -1,5 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Echoes } from "@/ui/echoes";
 import type { Feed } from "../feed/useSessionFeed";
 import { followsAfter } from "./follows";
 
@@ -98,20 +99,37 @@ export function useTail({ feed, keys, estimateSize, whole = false }: Tail) {
   return { scroller, list, following, follow, jump };
 }
 
-/** Leads to what the address names, once it has been read. What is returned is where it has led: whoever goes there by themselves sets it. */
+/**
+ * Leads to what the address names, once that has been read. Returns what says where the reader has gone by themselves: the
+ * address names it a moment later, and then nothing moves.
+ */
 export function useLink(
   target: string | undefined,
   found: number,
-  { follow, list }: Pick<ReturnType<typeof useTail>, "follow" | "list">,
-) {
-  const reached = useRef<string>(undefined);
+  { follow, list }: Pick<ReturnType<typeof useTail>, "follow"> & {
+    list: { scrollToIndex: (index: number, options: { align: "center" }) => void };
+  },
+): (id: string) => void {
+  const named = useRef<string>(undefined);
+  const due = useRef<string>(undefined);
+  const [own] = useState(() => new Echoes());
   useEffect(() => {
-    if (target === undefined || target === reached.current || found < 0) return;
-    reached.current = target;
+    if (target !== named.current) {
+      named.current = target;
+      due.current = target === undefined || own.isEcho(target) ? undefined : target;
+    }
+    if (due.current === undefined || found < 0) return;
+    due.current = undefined;
     follow(false);
     list.scrollToIndex(found, { align: "center" });
-  }, [target, found, follow, list]);
-  return reached;
+  }, [target, found, follow, list, own]);
+  return useCallback(
+    (id) => {
+      due.current = undefined;
+      own.sent(id);
+    },
+    [own],
+  );
 }
 
 const TOUCHES = ["wheel", "touchmove", "pointerdown", "keydown"] as const;

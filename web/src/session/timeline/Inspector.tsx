@@ -35,6 +35,8 @@ interface InspectorProps {
   sessionId: string;
   row: TimelineRow;
   now: number;
+  /** Keeps what is shown, which else gives way to the latest turn. */
+  onHold: () => void;
 }
 
 const WORDS: Record<Inspected, string> = {
@@ -46,7 +48,7 @@ const WORDS: Record<Inspected, string> = {
 };
 
 /** All that is known of one call, or of a turn as a whole. */
-export function Inspector({ sessionId, row: { turn, span }, now }: InspectorProps) {
+export function Inspector({ sessionId, row: { turn, span }, now, onHold }: InspectorProps) {
   const { part } = useSearch({ from: "/app/sessions/$sessionId" });
   const navigate = useNavigate({ from: "/sessions/$sessionId" });
   const parts = span ? partsOf(span) : [];
@@ -61,7 +63,7 @@ export function Inspector({ sessionId, row: { turn, span }, now }: InspectorProp
           {span ? span.label : turnTitle(turn)}{" "}
           {span && <span className="font-normal text-ink-3">{span.detail}</span>}
         </h2>
-        <Actions sessionId={sessionId} turn={turn} id={span?.id ?? turn.id} />
+        <Actions sessionId={sessionId} turn={turn} id={span?.id ?? turn.id} onHold={onHold} />
         {span && (
           <Toggles
             label="Parts of the call"
@@ -97,8 +99,12 @@ function partsOf({ kind }: Span): Inspected[] {
   });
 }
 
-function Actions(props: { sessionId: string; turn: TimelineTurn; id: string }) {
-  const { sessionId, turn, id } = props;
+interface ActionsProps extends Pick<InspectorProps, "sessionId" | "onHold"> {
+  turn: TimelineTurn;
+  id: string;
+}
+
+function Actions({ sessionId, turn, id, onHold }: ActionsProps) {
   const router = useRouter();
   // The address may name nothing, or what a filter hides.
   const link = () => {
@@ -124,7 +130,14 @@ function Actions(props: { sessionId: string; turn: TimelineTurn; id: string }) {
         />
       )}
       {mayWrite && (
-        <Button look="ghost" className={look} onClick={() => setRerunning(true)}>
+        <Button
+          look="ghost"
+          className={look}
+          onClick={() => {
+            onHold();
+            setRerunning(true);
+          }}
+        >
           <RotateCcw size={13} aria-hidden />
           Run again
         </Button>

@@ -72,10 +72,10 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
     setView(fitTo(scale.at(start) * axis, scale.at(end ?? now) * axis, axis));
   };
 
-  const reached = useLink(call, found, tail);
+  const goneTo = useLink(call, call === chosen ? found : -1, tail);
 
   const choose = (id: string) => {
-    reached.current = id;
+    goneTo(id);
     setChosen(id);
     void navigate({ search: (search) => changed(search, { call: id }), replace: true });
   };
@@ -94,7 +94,7 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
       setView(pan(view, event.key === "ArrowLeft" ? -PAN_STEP : PAN_STEP, axis));
       return true;
     }
-    switch (event.key) {
+    switch (event.key.toLowerCase()) {
       case "+":
       case "=":
         zoom(1 / ZOOM_STEP);
@@ -208,7 +208,15 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
           </div>
           {!following && <JumpToLatest onClick={jump} />}
         </div>
-        {row && <Inspector key={row.id} sessionId={sessionId} row={row} now={now} />}
+        {row && (
+          <Inspector
+            key={row.id}
+            sessionId={sessionId}
+            row={row}
+            now={now}
+            onHold={() => choose(row.id)}
+          />
+        )}
       </div>
     </div>
   );
