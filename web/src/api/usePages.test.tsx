@@ -3,7 +3,7 @@
 import { parse } from "graphql";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
-import { Client, CombinedError, Provider, type TypedDocumentNode } from "urql";
+import { Client, CombinedError, type Operation, Provider, type TypedDocumentNode } from "urql";
 import { expect, it } from "vitest";
 import { map } from "wonka";
 import { type Connection, joined, type Pages, usePages } from "./usePages";
@@ -30,12 +30,12 @@ it("forgets that a later page failed with the next reading, and with another lis
     preferGetMethod: false,
     exchanges: [
       () =>
-        map((operation) => ({
+        map((operation: Operation) => ({
           operation,
-          ...(operation.variables.after && !reachable
+          ...(operation.variables?.after && !reachable
             ? { data: undefined, error: new CombinedError({ networkError: new Error("away") }) }
             : {
-                data: { ships: operation.variables.after ? page("b", null) : page("a", "cursor") },
+                data: { ships: operation.variables?.after ? page("b", null) : page("a", "cursor") },
                 error: undefined,
               }),
           stale: false,

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { Bot, Cpu, GitFork, Layers, PanelRight } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { SessionQuery } from "@/gql/graphql";
-import { SessionTags } from "@/sessions/SessionTags";
+import { SessionTags, TagsDialog } from "@/sessions/SessionTags";
 import { StatusMark } from "@/sessions/StatusMark";
 import { useMay } from "@/shell/viewer";
 import { IconButton } from "@/ui/Button";
@@ -90,6 +90,7 @@ export function SessionHeader({ session, feed, view }: SessionHeaderProps) {
 }
 
 function SessionFacts({ session }: { session: SessionInfo }) {
+  const [tagging, setTagging] = useState(false);
   return (
     <>
       {session.agent ? (
@@ -122,7 +123,8 @@ function SessionFacts({ session }: { session: SessionInfo }) {
       {session.model && (
         <Fact icon={<Cpu size={14} aria-hidden />}>{session.model.displayName}</Fact>
       )}
-      <SessionTags session={session} />
+      <SessionTags tags={session.tags} onEdit={() => setTagging(true)} />
+      {tagging && <TagsDialog session={session} onClose={() => setTagging(false)} />}
     </>
   );
 }

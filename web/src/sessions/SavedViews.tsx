@@ -11,6 +11,7 @@ import {
   SaveViewDocument,
 } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
+import { RequestError } from "@/ui/ErrorNote";
 import { TextField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import { Menu, MenuItem } from "@/ui/Menu";
@@ -31,19 +32,22 @@ export function SavedViews({ columns }: { columns: string }) {
   const present = viewText(search);
   const shown = [ALL, ...views.nodes].find((view) => view.search === present);
   const open = (view: { search: string }) =>
-    void navigate({ search: viewSearch(view.search), replace: true });
+    void navigate({
+      search: view.search === "" ? { view: "all" } : viewSearch(view.search),
+      replace: true,
+    });
 
   // Who comes to the list without asking for anything gets the view that it is to begin with.
-  const fresh = useRef(present === "" && search.new === undefined);
+  const fresh = useRef(Object.keys(search).length === 0);
   const preferred = views.nodes.find((view) => view.preferred);
   useEffect(() => {
-    if (views.loading || !fresh.current) return;
+    if (views.loading || views.error || !fresh.current) return;
     fresh.current = false;
     if (preferred && present === "")
       void navigate({ search: viewSearch(preferred.search), replace: true });
-  }, [views.loading, preferred, present, navigate]);
+  }, [views.loading, views.error, preferred, present, navigate]);
 
-  if (views.nodes.length === 0 && present === "") return null;
+  if (views.nodes.length === 0 && present === "" && !views.error) return null;
   const change = async (view: SavedViewFieldsFragment) => {
     const { name, search, preferred } = view;
     await save.run({ id: view.id, input: { name, search, preferred: !preferred } });
@@ -91,7 +95,9 @@ export function SavedViews({ columns }: { columns: string }) {
           Save view
         </Button>
       )}
-      <Problems of={save.refusals.length > 0 || save.failure ? save : remove} />
+      <RequestError error={views.error} onRetry={views.reload} />
+      <Problems of={save} />
+      <Problems of={remove} />
       {dialog && (
         <ViewDialog
           view={

@@ -1,13 +1,13 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { type InputHTMLAttributes, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { useQuery } from "urql";
 import { SessionFormOptionsDocument, SessionModelsDocument } from "@/gql/graphql";
-import { type Change, changed } from "@/shell/search";
+import { type Change, changed, trimmed } from "@/shell/search";
 import { Filter } from "@/ui/Field";
+import { LateInput } from "@/ui/LateInput";
 import { Toggles } from "@/ui/Toggles";
-import { useDebounced } from "@/ui/useDebounced";
-import { OUTCOMES, SESSION_STATUSES, type SessionListSearch } from "./search";
+import { amount, date, OUTCOMES, SESSION_STATUSES, type SessionListSearch } from "./search";
 import { STATUS_LABELS } from "./status";
 
 const VIEWS: readonly { label: string; search: Change<SessionListSearch> }[] = [
@@ -32,16 +32,20 @@ const OUTCOME_LABELS: Record<(typeof OUTCOMES)[number], string> = {
   CANCELLED: "Cancelled",
 };
 
-/** Filters that are typed, of the kind that the browser can check. */
+const TEXT = { read: trimmed };
+const DAY = { read: date, type: "date" };
+const AMOUNT = { read: amount, inputMode: "decimal" } as const;
+
+/** Filters that are typed, with how each is read. */
 const TYPED = [
-  ["tag", "Tag", "text"],
-  ["customer", "Customer key", "text"],
-  ["from", "Created from", "date"],
-  ["to", "Created until", "date"],
-  ["costFrom", "Cost from, $", "decimal"],
-  ["costTo", "Cost to, $", "decimal"],
-  ["tookFrom", "Last turn from, s", "decimal"],
-  ["tookTo", "Last turn to, s", "decimal"],
+  ["tag", "Tag", TEXT],
+  ["customer", "Customer key", TEXT],
+  ["from", "Created from", DAY],
+  ["to", "Created until", DAY],
+  ["costFrom", "Cost from, $", AMOUNT],
+  ["costTo", "Cost to, $", AMOUNT],
+  ["tookFrom", "Last turn from, s", AMOUNT],
+  ["tookTo", "Last turn to, s", AMOUNT],
 ] as const;
 
 /** Which sessions are listed; the address holds it. */
@@ -56,6 +60,11 @@ export function SessionFilters() {
   const narrowed =
     [agent, harness, model, days, outcome, rated].some((value) => value !== undefined) ||
     TYPED.some(([name]) => search[name] !== undefined);
+  // They stay while the last of them is taken away.
+  const [open, setOpen] = useState(narrowed);
+  useEffect(() => {
+    if (narrowed) setOpen(true);
+  }, [narrowed]);
   return (
     <search className="space-y-2 border-b border-line px-4 py-2 sm:px-6">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
@@ -67,6 +76,7 @@ export function SessionFilters() {
             placeholder="Title, customer, message or ID"
             className="control pl-8"
             value={search.q}
+            read={trimmed}
             onCommit={(q) => change({ q })}
           />
         </div>
@@ -80,11 +90,11 @@ export function SessionFilters() {
           onPress={({ search: view }) => change(view)}
         />
       </div>
-      <details open={narrowed || undefined} className="group/more">
+      <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary className="w-fit cursor-pointer rounded text-xs text-ink-2 hover:text-ink">
           {narrowed ? "Filters" : "More filters"}
         </summary>
-        <div className="mt-2 flex flex-wrap gap-2">
+        <div className="mt-2 flex flex-wrap items-end gap-2">
           <Filter
             className="w-full sm:w-44"
             label="Agent"
@@ -133,47 +143,19 @@ export function SessionFilters() {
             options={known?.models.nodes.map(({ id, displayName }) => [id, displayName]) ?? []}
             onChange={(id) => change({ model: id })}
           />
-          {TYPED.map(([name, label, kind]) => (
-            <LateInput
-              key={name}
-              aria-label={label}
-              placeholder={label}
-              title={label}
-              {...(kind === "date" ? { type: "date" } : kind === "decimal" && { inputMode: kind })}
-              className="control w-[calc(50%-0.25rem)] sm:w-36"
-              value={search[name]}
-              onCommit={(next) => change({ [name]: next })}
-            />
+          {TYPED.map(([name, label, typed]) => (
+            <label key={name} className="w-[calc(50%-0.25rem)] text-xs text-ink-2 sm:w-36">
+              <span className="mb-1 block">{label}</span>
+              <LateInput
+                {...typed}
+                className="control text-ink"
+                value={search[name]}
+                onCommit={(next) => change({ [name]: next })}
+              />
+            </label>
           ))}
         </div>
       </details>
     </search>
-  );
-}
-
-interface LateInputProps extends Omit<InputHTMLAttributes<HTMLInputElement>, "value"> {
-  value: string | undefined;
-  onCommit: (value: string | undefined) => void;
-}
-
-const TYPING_MS = 250;
-
-/** A text that counts once the reader pauses. */
-function LateInput({ value = "", onCommit, ...rest }: LateInputProps) {
-  const [text, setText] = useState(value);
-  const late = useDebounced(text, TYPING_MS);
-  useEffect(() => setText(value), [value]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: this is about what was typed.
-  useEffect(() => {
-    if (late === text && late.trim() !== value) onCommit(late.trim() || undefined);
-  }, [late]);
-  return (
-    <input
-      {...rest}
-      autoComplete="off"
-      spellCheck={false}
-      value={text}
-      onChange={(event) => setText(event.target.value)}
-    />
   );
 }

@@ -10,7 +10,7 @@ import { RelativeTime } from "@/ui/Time";
 import type { ColumnKey, SessionColumn } from "./columns";
 import { ForkMark } from "./ForkMark";
 import type { SessionListRow } from "./liveRows";
-import { SessionTags } from "./SessionTags";
+import { SessionTags, type Tagged } from "./SessionTags";
 import { Snippet } from "./Snippet";
 import { StatusMark } from "./StatusMark";
 
@@ -26,6 +26,7 @@ interface SessionTableProps {
   onSort: (sort: NonNullable<SessionColumn["sort"]>) => void;
   /** Null where rows can't be selected. */
   selection: Selection | null;
+  onEditTags: (session: Tagged) => void;
 }
 
 export interface Selection {
@@ -128,7 +129,7 @@ export function SessionTable(props: SessionTableProps) {
                         key={key}
                         className={classes("min-w-0 truncate", right && "text-right tabular-nums")}
                       >
-                        {CELLS[key](session)}
+                        {CELLS[key](session, props.onEditTags)}
                       </td>
                     ))
                   ) : (
@@ -215,10 +216,14 @@ function Title({ session, oneLine }: { session: SessionListRow; oneLine: boolean
 
 const runs = ({ agent, harness }: SessionListRow) => agent?.displayName ?? harness.displayName;
 
-const CELLS: Record<ColumnKey, (session: SessionListRow) => ReactNode> = {
+type Cell = (session: SessionListRow, onEditTags: SessionTableProps["onEditTags"]) => ReactNode;
+
+const CELLS: Record<ColumnKey, Cell> = {
   agent: runs,
   customer: ({ customerKey }) => customerKey,
-  tags: (session) => <SessionTags session={session} short />,
+  tags: (session, onEditTags) => (
+    <SessionTags tags={session.tags} short onEdit={() => onEditTags(session)} />
+  ),
   status: (session) => <StatusMark {...session} />,
   model: ({ summary }) => summary?.model?.displayName,
   cost: ({ usage }) =>

@@ -8,17 +8,22 @@ import { Field } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import { tagsOf } from "./tags";
 
+/** A session as far as its tags are concerned. */
+export interface Tagged {
+  id: string;
+  tags: readonly string[];
+}
+
 interface SessionTagsProps {
-  session: { id: string; tags: readonly string[] };
+  tags: readonly string[];
   /** On one line, however many there are. */
   short?: boolean;
+  onEdit: () => void;
 }
 
 /** The tags of a session, each leading to all sessions that have it. */
-export function SessionTags({ session, short = false }: SessionTagsProps) {
-  const [editing, setEditing] = useState(false);
+export function SessionTags({ tags, short = false, onEdit }: SessionTagsProps) {
   const mayWrite = useMay("SESSIONS_WRITE");
-  const { id, tags } = session;
   return (
     <span className="flex min-w-0 items-center gap-1">
       <span
@@ -40,25 +45,24 @@ export function SessionTags({ session, short = false }: SessionTagsProps) {
         <button
           type="button"
           aria-label={tags.length > 0 ? "Change the tags" : "Add tags"}
-          onClick={() => setEditing(true)}
+          onClick={onEdit}
           className="relative z-10 inline-flex items-center gap-1 rounded p-1 text-2xs text-ink-3 hover:bg-hover hover:text-ink"
         >
           <Pencil size={11} aria-hidden />
           {tags.length === 0 && !short && "Add tags"}
         </button>
       )}
-      {editing && <TagsDialog id={id} tags={tags} onClose={() => setEditing(false)} />}
     </span>
   );
 }
 
 interface TagsDialogProps {
-  id: string;
-  tags: readonly string[];
+  session: Tagged;
   onClose: () => void;
 }
 
-function TagsDialog({ id, tags, onClose }: TagsDialogProps) {
+/** Belongs where it outlives the row of the session. */
+export function TagsDialog({ session: { id, tags }, onClose }: TagsDialogProps) {
   const [text, setText] = useState(tags.join("\n"));
   const update = useAction(UpdateSessionTagsDocument);
   return (

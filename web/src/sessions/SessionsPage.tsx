@@ -21,6 +21,7 @@ import { SavedViews } from "./SavedViews";
 import { SelectionBar } from "./SelectionBar";
 import { SessionFilters } from "./SessionFilters";
 import { SessionTable } from "./SessionTable";
+import { type Tagged, TagsDialog } from "./SessionTags";
 import { sessionQuery, withoutFilters } from "./search";
 import { useLiveSessions } from "./useLiveSessions";
 
@@ -39,15 +40,16 @@ export function SessionsPage() {
     { first: PAGE_SIZE, ...query },
     (data) => data.sessions,
   );
-  const [chosen, setChosen] = useStoredState(localStorage, "sessions:columns", USUAL_COLUMNS);
+  const [chosen, setChosen] = useStoredState(localStorage, "ostler.sessionColumns", USUAL_COLUMNS);
   const columns = search.columns ?? chosen;
+  // Those of a saved view are its own.
   const changeColumns = (next: string) => {
-    setChosen(next);
-    if (search.columns !== undefined)
-      void navigate({ search: (old) => ({ ...old, columns: next }), replace: true });
+    if (search.columns === undefined) setChosen(next);
+    else void navigate({ search: (old) => ({ ...old, columns: next }), replace: true });
   };
   const live = useLiveSessions(sessions, PAGE_SIZE);
   const [selected, setSelected] = useState<ReadonlySet<string>>(NONE);
+  const [tagged, setTagged] = useState<Tagged | null>(null);
   const toggle = (id: string) => {
     const next = new Set(selected);
     if (!next.delete(id)) next.add(id);
@@ -116,8 +118,10 @@ export function SessionsPage() {
             void navigate({ search: (old) => changed(old, sortedBy(old, sort)), replace: true })
           }
           selection={mayWrite ? { ids: selected, onToggle: toggle } : null}
+          onEditTags={setTagged}
         />
       </ListBody>
+      {tagged && <TagsDialog session={tagged} onClose={() => setTagged(null)} />}
       {newWith !== undefined && mayWrite && (
         <NewSessionDialog
           from={{ agentId: newWith, harnessId: search.harness ?? "" }}

@@ -1,5 +1,12 @@
 import { expect, it } from "vitest";
-import { sessionFilter, sessionListSearch, sessionQuery, viewSearch, viewText } from "./search";
+import {
+  sessionFilter,
+  sessionListSearch,
+  sessionQuery,
+  viewSearch,
+  viewText,
+  withoutFilters,
+} from "./search";
 
 it("turns an address into the filter of the API", () => {
   const search = sessionListSearch({
@@ -56,6 +63,20 @@ it("filters by the last turn, the model, days, cost and duration", () => {
     maxDurationMs: 60_000,
   });
   expect(sessionListSearch({ from: "2026-13-45", costFrom: "-1", tookTo: "long" })).toEqual({});
+});
+
+it("takes the later of two beginnings", () => {
+  const now = new Date(2026, 10, 24).getTime();
+  const filter = (days: number) => sessionFilter({ days, from: "2026-11-10" }, now);
+  expect(filter(30)).toEqual({ createdAfter: new Date(2026, 10, 10).toISOString() });
+  expect(filter(1)).toEqual({ createdAfter: new Date(now - 86_400_000).toISOString() });
+});
+
+it("names all sessions in the address where another view may be the first, and in no view", () => {
+  expect(withoutFilters({ tag: "vip", sort: "cost" })).toEqual({ view: "all", sort: "cost" });
+  expect(sessionFilter({ view: "all" }, 0)).toBeNull();
+  expect(viewText({ view: "all" })).toBe("");
+  expect(viewText({ view: "all", tag: "vip" })).toBe(viewText({ tag: "vip" }));
 });
 
 it("asks for what was searched in each row, and for the order of the address", () => {

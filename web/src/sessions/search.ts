@@ -28,13 +28,13 @@ const ORDERS: Record<(typeof SORTS)[number], SessionOrder> = {
 };
 
 /** A number of zero or more, as it was typed. */
-const amount = (value: unknown) => {
+export const amount = (value: unknown) => {
   const typed = trimmed(value);
   return typed !== undefined && /^\d{1,9}(\.\d{1,9})?$/.test(typed) ? typed : undefined;
 };
 
 /** A day such as 2026-11-24. */
-const date = (value: unknown) => {
+export const date = (value: unknown) => {
   const typed = trimmed(value);
   return typed !== undefined && /^\d{4}-\d\d-\d\d$/.test(typed) && !Number.isNaN(Date.parse(typed))
     ? typed
@@ -72,6 +72,8 @@ export const sessionListSearch = searchOf({
   asc: flag,
   /** The columns of a saved view; else those that were chosen in this browser. */
   columns: text,
+  /** All sessions, though another view is the one to begin with. */
+  view: oneOf(["all"]),
   /** The dialog for a new session is open, with this agent chosen unless it is empty. */
   new: (value) => (typeof value === "string" ? value : undefined),
 });
@@ -107,6 +109,11 @@ export function sessionFilter(search: SessionListSearch, now: number): SessionFi
     to,
   } = search;
   const { costFrom, costTo, tookFrom, tookTo } = search;
+  const after = [
+    ...(days ? [new Date(now - days * DAY_MS).toISOString()] : []),
+    ...(from ? [dayStart(from)] : []),
+  ].sort();
+  const createdAfter = after.at(-1);
   const filter: SessionFilter = {
     ...(q && { search: q }),
     ...(status && { status: [status] }),
@@ -118,8 +125,7 @@ export function sessionFilter(search: SessionListSearch, now: number): SessionFi
     ...(model && { modelId: model }),
     ...(tag && { tag }),
     ...(customer && { customerKey: customer }),
-    ...(days && { createdAfter: new Date(now - days * DAY_MS).toISOString() }),
-    ...(from && { createdAfter: dayStart(from) }),
+    ...(createdAfter !== undefined && { createdAfter }),
     ...(to && { createdBefore: dayStart(to, 1) }),
     ...(costFrom && { minCostUsd: costFrom }),
     ...(costTo && { maxCostUsd: costTo }),
@@ -143,7 +149,7 @@ export function sessionQuery(search: SessionListSearch, now: number) {
 
 /** What a saved view keeps of an address, always in the same order. */
 export function viewText(search: SessionListSearch, columns?: string): string {
-  const { new: _, ...kept } = columns === undefined ? search : { ...search, columns };
+  const { new: _, view: __, ...kept } = columns === undefined ? search : { ...search, columns };
   const entries = Object.entries(kept).map(([name, value]) => [name, String(value)] as const);
   return new URLSearchParams(
     entries.sort(([a], [b]) => (a < b ? -1 : 1)).map((e) => [...e]),
@@ -155,7 +161,8 @@ export function viewSearch(saved: string): SessionListSearch {
   return sessionListSearch(Object.fromEntries(new URLSearchParams(saved)));
 }
 
-/** The change of an address that leaves its order and columns. */
+/** The address without its filters: its order and columns stay. */
 export function withoutFilters({ sort, asc, columns }: SessionListSearch): SessionListSearch {
-  return changed<SessionListSearch>({}, { sort, asc, columns } as Change<SessionListSearch>);
+  const kept: Change<SessionListSearch> = { sort, asc, columns };
+  return changed<SessionListSearch>({ view: "all" }, kept);
 }
