@@ -144,15 +144,18 @@ export function SessionFilters() {
             onChange={(id) => change({ model: id })}
           />
           {TYPED.map(([name, label, typed]) => (
-            <label key={name} className="w-[calc(50%-0.25rem)] text-xs text-ink-2 sm:w-36">
-              <span className="mb-1 block">{label}</span>
+            <div key={name} className="w-[calc(50%-0.25rem)] sm:w-36">
+              <label htmlFor={`filter-${name}`} className="mb-1 block text-xs text-ink-2">
+                {label}
+              </label>
               <LateInput
                 {...typed}
-                className="control text-ink"
+                id={`filter-${name}`}
+                className="control"
                 value={search[name]}
                 onCommit={(next) => change({ [name]: next })}
               />
-            </label>
+            </div>
           ))}
         </div>
       </details>
