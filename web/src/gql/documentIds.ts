@@ -102,6 +102,7 @@ export const documentIds: Readonly<Record<string, string>> = {
   SessionModels: "f082c9d460621e7f45d18720386a9ee0d5f9e27b188700269abd2a8469ad134e",
   SessionName: "adc6fa6a2a3e6cce92d29c01f665c3acee097a159f40c909dadc49918666169c",
   SessionNow: "fe38920d3963362e59d96077225655d0cbbe21579d9474d3f67954e4632c9df1",
+  SessionTitle: "37b6a492428b763978af0ce3c29600a2515c8c8a712ca60cacedc35aacfa39e0",
   SessionTodos: "d11b7dcee6d04c1b2a0bf32c8d6e4d82f3630a9f33cb8b312f0f43981c8172ef",
   SessionWaits: "2b0e3a767842d5787cb6a482230131eba9722fc863703921ebdaf1bdce329fc6",
   Sessions: "f492afde24fef56bb84d7ac76170b9ec12cf58ec1be7966cf92e4732d9160fd3",

@@ -1,26 +1,30 @@
 import { useSearch } from "@tanstack/react-router";
-import { Hourglass } from "lucide-react";
-import { lazy, Suspense, useCallback, useMemo, useRef } from "react";
+import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
 import type { Delivery } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { Spinner } from "@/ui/Loading";
 import { keyOf } from "../feed/history";
-import type { ChatItem, MessageImage } from "../feed/state";
+import type { ChatItem } from "../feed/state";
 import type { Feed } from "../feed/useSessionFeed";
 import { EarlierLine } from "../tail/EarlierLine";
 import { JumpToLatest } from "../tail/JumpToLatest";
 import { useLink, useTail } from "../tail/useTail";
 import { ChatActionsContext } from "./actions";
 import { ChatItemView } from "./ChatItemView";
+import { CommentDialog } from "./CommentDialog";
 import { Composer } from "./Composer";
 import { latestEndedTurn } from "./latestTurn";
 import { NoMessages } from "./NoMessages";
 import { OutboxList } from "./OutboxList";
 import { QueuedTurns } from "./QueuedTurns";
 import { StopButton } from "./StopButton";
+import { withFiles } from "./textFiles";
 import { titleOf } from "./titleOf";
+import type { Attachment } from "./useAttachments";
+import { type Say, useFeedback } from "./useFeedback";
 import type { SessionOutbox } from "./useOutbox";
 import { useStop } from "./useStop";
+import { Working } from "./Working";
 
 // Most sessions are read without anything waiting in them.
 const ChatWaits = lazy(() => import("./ChatWaits"));
@@ -59,21 +63,30 @@ export function ChatView({ sessionId, title, feed, outbox, stoppingTurnId }: Cha
   const opened = useRef(new Set<string>());
   const working = session.activeTurnId !== null;
   const paused = session.status === "PAUSED";
-  const waiting = paused || session.status === "WAITING";
   const stop = useStop(session.activeTurnId, stoppingTurnId, mayWrite);
 
   const empty = session.caughtUp && items.length === 0 && entries.length === 0;
   const untitled = empty && title === null;
   const { send: add } = outbox;
   const sendMessage = useCallback(
-    (text: string, delivery: Delivery, images: readonly MessageImage[] = []) => {
-      add(text, delivery, images, untitled ? titleOf(text) : null);
+    (text: string, delivery: Delivery, attached: readonly Attachment[] = []) => {
+      const files = attached.filter((each) => each.kind === "file");
+      const images = attached.filter((each) => each.kind === "image");
+      add({
+        text: withFiles(text, files),
+        delivery,
+        files,
+        images: images.map(({ id, url }) => ({ imageId: id, url })),
+        title: untitled ? titleOf(text) : null,
+      });
       jump();
     },
     [add, untitled, jump],
   );
 
-  const { turns, feedback, budgetVersion } = session;
+  const { turns, budgetVersion } = session;
+  const { feedback, onRated } = useFeedback(session.feedback);
+  const [comment, setComment] = useState<{ turnId: string; own: Say } | null>(null);
   const latestTurnId = entries.length > 0 ? null : latestEndedTurn(session);
   const send = useCallback((text: string) => sendMessage(text, "STEER"), [sendMessage]);
   const actions = useMemo(
@@ -86,14 +99,23 @@ export function ChatView({ sessionId, title, feed, outbox, stoppingTurnId }: Cha
       opened: opened.current,
       sessionOf: (turnId: string) => turns[turnId]?.sessionId ?? sessionId,
       feedback,
+      onRated,
+      onComment: (turnId: string, own: Say) => setComment({ turnId, own }),
       inputOf: (turnId: string) => turns[turnId]?.inputMessageId ?? null,
     }),
-    [sessionId, mayWrite, latestTurnId, budgetVersion, send, turns, feedback],
+    [sessionId, mayWrite, latestTurnId, budgetVersion, send, turns, feedback, onRated],
   );
 
   const rows = list.getVirtualItems();
   return (
     <ChatActionsContext value={actions}>
+      {comment && (
+        <CommentDialog
+          {...comment}
+          onSaved={(say) => onRated(comment.turnId, say)}
+          onClose={() => setComment(null)}
+        />
+      )}
       <div className="relative flex min-h-0 flex-1 flex-col">
         <div
           ref={scroller}
@@ -132,9 +154,7 @@ export function ChatView({ sessionId, title, feed, outbox, stoppingTurnId }: Cha
                             <ChatWaits sessionId={sessionId} feed={feed} />
                           </Suspense>
                         )}
-                        {working && (
-                          <Working waiting={waiting} paused={paused} stopping={stop.stopping} />
-                        )}
+                        {working && <Working status={session.status} stopping={stop.stopping} />}
                       </div>
                     )}
                   </div>
@@ -194,34 +214,4 @@ function estimateHeight(item: ChatItem | undefined): number {
     default:
       return 46;
   }
-}
-
-interface WorkingProps {
-  waiting: boolean;
-  paused: boolean;
-  stopping: boolean;
-}
-
-function Working({ waiting, paused, stopping }: WorkingProps) {
-  const held = paused ? "Paused" : waiting ? "Waiting" : null;
-  const words = stopping ? "Stopping…" : held;
-  if (words !== null) {
-    return (
-      <p role="status" className="mt-4 flex items-center gap-1.5 text-xs text-ink-3">
-        <Hourglass size={12} aria-hidden />
-        {words}
-      </p>
-    );
-  }
-  return (
-    <div role="status" className="mt-4 flex items-center gap-1 text-ink-3" aria-label="Working">
-      {[0, 1, 2].map((dot) => (
-        <span
-          key={dot}
-          className="size-1.5 animate-pulse-soft rounded-full bg-current"
-          style={{ animationDelay: `${dot * 200}ms` }}
-        />
-      ))}
-    </div>
-  );
 }

@@ -13,11 +13,11 @@ import type { Delivery } from "@/gql/graphql";
 import { IconButton } from "@/ui/Button";
 import { classes } from "@/ui/classes";
 import { useStoredState } from "@/ui/useStoredState";
-import type { MessageImage } from "../feed/state";
 import { Attachments } from "./Attachments";
 import { DeliveryChoice } from "./DeliveryChoice";
-import { withFiles } from "./textFiles";
-import { useAttachments } from "./useAttachments";
+import { MOST_IMAGE } from "./images";
+import { MOST_FILE } from "./textFiles";
+import { type Attachment, useAttachments } from "./useAttachments";
 
 interface ComposerProps {
   sessionId: string;
@@ -25,7 +25,7 @@ interface ComposerProps {
   working: boolean;
   /** That turn waits for a budget. */
   paused: boolean;
-  onSend: (text: string, delivery: Delivery, images: readonly MessageImage[]) => void;
+  onSend: (text: string, delivery: Delivery, attached: readonly Attachment[]) => void;
   /** Stands beside the button that sends, while a turn is under way. */
   children?: ReactNode;
 }
@@ -55,14 +55,7 @@ export function Composer({ sessionId, working, paused, onSend, children }: Compo
 
   const send = () => {
     if (!sendable) return;
-    onSend(
-      withFiles(
-        text,
-        attached.filter((each) => each.kind === "file"),
-      ),
-      working ? delivery : FIRST_DELIVERY,
-      attached.filter((each) => each.kind === "image").map(({ id, url }) => ({ imageId: id, url })),
-    );
+    onSend(text, working ? delivery : FIRST_DELIVERY, attached);
     setDraft("");
     attachments.clear();
   };
@@ -136,7 +129,7 @@ export function Composer({ sessionId, working, paused, onSend, children }: Compo
           }}
         />
         <IconButton
-          label="Attach images (20 MB each) or text files (500 KB each)"
+          label={`Attach images (${MOST_IMAGE} each) or text files (${MOST_FILE} each)`}
           onClick={() => picker.current?.click()}
         >
           <Paperclip size={17} />

@@ -6,6 +6,8 @@ interface MessageEditProps {
   /** The words of the button that is done with it. */
   action: string;
   text: string;
+  /** It was opened just now, and not by coming back into sight. */
+  focused: boolean;
   onChange: (text: string) => void;
   /** There are images, so that the message needs no text. */
   mayBeEmpty: boolean;
@@ -16,7 +18,7 @@ interface MessageEditProps {
 
 /** A message in its place while it is being changed. */
 export function MessageEdit(props: MessageEditProps) {
-  const { label, action, text, onChange, mayBeEmpty, busy, onSave, onCancel } = props;
+  const { label, action, text, focused, onChange, mayBeEmpty, busy, onSave, onCancel } = props;
   const saveable = !busy && (mayBeEmpty || text.trim() !== "");
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Escape") onCancel();
@@ -31,7 +33,7 @@ export function MessageEdit(props: MessageEditProps) {
         aria-label={label}
         rows={1}
         // biome-ignore lint/a11y/noAutofocus: it takes the place of the button that was pressed for it.
-        autoFocus
+        autoFocus={focused}
         className="control field-sizing-content max-h-60 min-h-8 min-w-48 flex-1 resize-none"
         value={text}
         onChange={(event) => onChange(event.target.value)}

@@ -58,6 +58,7 @@ export function QueuedTurn(props: QueuedTurnProps) {
             label="Queued message"
             action="Save"
             text={draft}
+            focused
             onChange={onDraft}
             mayBeEmpty={(input?.images.length ?? 0) > 0}
             busy={edit.busy}

@@ -1,4 +1,5 @@
 import { Pencil } from "lucide-react";
+import { useState } from "react";
 import { useAction } from "@/api/useAction";
 import { RerunTurnDocument } from "@/gql/graphql";
 import { IconButton } from "@/ui/Button";
@@ -21,9 +22,18 @@ export function SentMessage({ item }: { item: UserItem }) {
     `ostler.edit.${item.id}`,
     null,
   );
+  const [opened, setOpened] = useState(false);
   const editable = mayWrite && turnId !== null && inputOf(turnId) === item.id;
   if (editable && draft !== null) {
-    return <EditedMessage item={item} turnId={turnId} draft={draft} onDraft={setDraft} />;
+    return (
+      <EditedMessage
+        item={item}
+        turnId={turnId}
+        draft={draft}
+        focused={opened}
+        onDraft={setDraft}
+      />
+    );
   }
   return (
     <UserMessage
@@ -35,7 +45,10 @@ export function SentMessage({ item }: { item: UserItem }) {
           <IconButton
             label="Edit in a fork"
             className="size-7 text-ink-3"
-            onClick={() => setDraft(text)}
+            onClick={() => {
+              setOpened(true);
+              setDraft(text);
+            }}
           >
             <Pencil size={14} />
           </IconButton>
@@ -49,10 +62,11 @@ interface EditedMessageProps {
   item: UserItem;
   turnId: string;
   draft: string;
+  focused: boolean;
   onDraft: (draft: string | null) => void;
 }
 
-function EditedMessage({ item, turnId, draft, onDraft }: EditedMessageProps) {
+function EditedMessage({ item, turnId, draft, focused, onDraft }: EditedMessageProps) {
   const rerun = useAction(RerunTurnDocument);
   const made = useMade();
   const save = (text: string) =>
@@ -68,6 +82,7 @@ function EditedMessage({ item, turnId, draft, onDraft }: EditedMessageProps) {
         label="Edit message"
         action={rerun.busy ? "Sending…" : "Send in a fork"}
         text={draft}
+        focused={focused}
         onChange={onDraft}
         mayBeEmpty={item.images.length > 0}
         busy={rerun.busy}

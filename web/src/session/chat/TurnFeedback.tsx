@@ -1,34 +1,30 @@
 import { ThumbsDown, ThumbsUp } from "lucide-react";
-import { useState } from "react";
 import { useAction } from "@/api/useAction";
 import { RateTurnDocument, type Rating } from "@/gql/graphql";
 import { useViewer } from "@/shell/viewer";
 import { Button, IconButton } from "@/ui/Button";
 import { classes } from "@/ui/classes";
-import { Field } from "@/ui/Field";
-import { FormDialog } from "@/ui/FormDialog";
 import { DoerName } from "../DoerName";
 import type { Feedback } from "../feed/feedback";
 import { useChatActions } from "./actions";
 
-const COMMENT_CHARACTERS = 2000;
 const NONE: readonly Feedback[] = [];
 
 /** What people think of an answer. Each of them has one say, which can be changed and taken back. */
 export function TurnFeedback({ turnId }: { turnId: string }) {
-  const { mayWrite, sessionId, sessionOf, feedback } = useChatActions();
+  const { mayWrite, sessionId, sessionOf, feedback, onRated, onComment } = useChatActions();
   const viewer = useViewer();
   const rate = useAction(RateTurnDocument);
-  const [commenting, setCommenting] = useState(false);
   const said = feedback[turnId] ?? NONE;
   const own = said.find(({ by }) => by.id !== null && by.id === viewer.user?.id);
   // What is said of the history of a fork is said in the session that it comes from.
   const mayRate = mayWrite && sessionOf(turnId) === sessionId;
   if (!mayRate && said.length === 0) return null;
 
-  const press = (rating: Rating) => {
-    const next = own?.rating === rating ? null : rating;
-    void rate.run({ input: { turnId, rating: next, comment: next && (own?.comment ?? null) } });
+  const press = async (pressed: Rating) => {
+    const say = own?.rating === pressed ? null : { rating: pressed, comment: own?.comment ?? null };
+    const { rating = null, comment = null } = say ?? {};
+    if (await rate.run({ input: { turnId, rating, comment } })) onRated(turnId, say);
   };
   const problem = rate.refusals[0]?.message ?? rate.failure;
   return (
@@ -42,20 +38,20 @@ export function TurnFeedback({ turnId }: { turnId: string }) {
             count={said.filter((each) => each.rating === rating).length}
             pressed={own?.rating === rating}
             disabled={!mayRate || rate.busy}
-            onPress={() => press(rating)}
+            onPress={() => void press(rating)}
           />
         ))}
         {mayRate && own && (
           <Button
             look="ghost"
             className="h-6 px-1.5 text-xs font-normal text-ink-3"
-            onClick={() => setCommenting(true)}
+            onClick={() => onComment(turnId, own)}
           >
             {own.comment === null ? "Add a comment" : "Edit comment"}
           </Button>
         )}
       </fieldset>
-      {problem && !commenting && (
+      {problem && (
         <span role="alert" className="text-bad wrap-anywhere">
           {problem}
         </span>
@@ -71,9 +67,6 @@ export function TurnFeedback({ turnId }: { turnId: string }) {
               “{comment}” – <DoerName by={by} />
             </p>
           ),
-      )}
-      {commenting && own && (
-        <CommentDialog turnId={turnId} own={own} onClose={() => setCommenting(false)} />
       )}
     </>
   );
@@ -102,45 +95,5 @@ function Thumb({ rating, count, pressed, disabled, onPress }: ThumbProps) {
       </IconButton>
       {count > (pressed ? 1 : 0) && <span className="pr-1">{count}</span>}
     </span>
-  );
-}
-
-interface CommentDialogProps {
-  turnId: string;
-  own: Feedback;
-  onClose: () => void;
-}
-
-function CommentDialog({ turnId, own, onClose }: CommentDialogProps) {
-  const rate = useAction(RateTurnDocument);
-  const [comment, setComment] = useState(own.comment ?? "");
-  return (
-    <FormDialog
-      title={own.rating === "UP" ? "What was good?" : "What was wrong?"}
-      action="Save"
-      state={rate}
-      fields={["comment"]}
-      onSubmit={() =>
-        rate.run({ input: { turnId, rating: own.rating, comment: comment.trim() || null } })
-      }
-      onClose={onClose}
-    >
-      <Field
-        label="Comment"
-        hint="Everyone who can read this session can see it."
-        errors={rate.refusals.map(({ message }) => message)}
-      >
-        {(control) => (
-          <textarea
-            {...control}
-            rows={4}
-            maxLength={COMMENT_CHARACTERS}
-            className="control h-auto py-1.5"
-            value={comment}
-            onChange={(event) => setComment(event.target.value)}
-          />
-        )}
-      </Field>
-    </FormDialog>
   );
 }

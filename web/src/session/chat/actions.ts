@@ -1,5 +1,6 @@
 import { createContext, useContext } from "react";
 import type { Feedback } from "../feed/feedback";
+import type { Say } from "./useFeedback";
 
 /** What lines of the chat can do besides being read. */
 export interface ChatActions {
@@ -17,6 +18,10 @@ export interface ChatActions {
   sessionOf: (turnId: string) => string;
   /** What is said of turns, by their ids. */
   feedback: Readonly<Record<string, readonly Feedback[]>>;
+  /** The server has taken what the viewer says of a turn, or that they take it back. */
+  onRated: (turnId: string, say: Say | null) => void;
+  /** Opens what changes the comment on a turn. */
+  onComment: (turnId: string, own: Say) => void;
   /** The message that a turn began with; null when that is not known. */
   inputOf: (turnId: string) => string | null;
 }

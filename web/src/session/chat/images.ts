@@ -18,6 +18,8 @@ export const IMAGE_TYPES: readonly string[] = [
   "image/webp",
 ];
 const MOST_BYTES = 20_000_000;
+/** The same in words. */
+export const MOST_IMAGE = "20 MB";
 // Of one message.
 const MOST_IMAGES = 20;
 const MOST_BYTES_IN_ALL = 32_000_000;
@@ -27,7 +29,7 @@ export function imageProblem(
   { name, size }: { name: string; size: number },
   others: readonly { size: number }[],
 ): string | null {
-  if (size > MOST_BYTES) return `${name} is larger than 20 MB, the limit of images.`;
+  if (size > MOST_BYTES) return `${name} is larger than ${MOST_IMAGE}, the limit of images.`;
   if (others.length >= MOST_IMAGES) return `A message takes ${MOST_IMAGES} images at most.`;
   const all = others.reduce((sum, each) => sum + each.size, size);
   if (all > MOST_BYTES_IN_ALL) return `With ${name} the images would be larger than 32 MB in all.`;

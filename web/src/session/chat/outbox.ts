@@ -2,27 +2,35 @@ import { newIdempotencyKey } from "@/api/idempotency";
 import { Store } from "@/api/store";
 import type { Delivery } from "@/gql/graphql";
 import type { ChatItem, MessageImage } from "../feed/state";
+import type { AttachedFile } from "./textFiles";
 
-export interface OutboxEntry {
-  /** Each try of the same message carries the same key, so it can't arrive twice. */
-  readonly key: string;
+export interface OutboxMessage {
   readonly text: string;
-  readonly images: readonly MessageImage[];
+  readonly images?: readonly MessageImage[];
+  /** What has to be written before it is sent. */
+  readonly files?: readonly AttachedFile[];
   readonly delivery: Delivery;
   /** The newest item of the session when it was written; null for none. */
-  readonly after: string | null;
+  readonly after?: string | null;
   /** What it names its session, which has no title; null where it has. */
-  readonly title: string | null;
+  readonly title?: string | null;
+}
+
+export interface OutboxEntry extends Required<OutboxMessage> {
+  /** Each try of the same message carries the same key, so it can't arrive twice. */
+  readonly key: string;
   /** `stalled` waits for the connection; `sent` waits for its event. */
   readonly state: "waiting" | "sending" | "sent" | "stalled" | "refused";
   readonly messageId: string | null;
   readonly problem: string | null;
 }
 
-export type SendOutcome =
-  | { kind: "sent"; messageId: string }
+export type Failure =
   | { kind: "unreachable"; problem: string }
   | { kind: "refused"; problem: string };
+export type SendOutcome = { kind: "sent"; messageId: string } | Failure;
+
+const NOTHING_ELSE = { images: [], files: [], after: null, title: null };
 
 /** Messages on their way to the server, in order. They survive a reload of the page. */
 export class Outbox extends Store<readonly OutboxEntry[]> {
@@ -32,30 +40,16 @@ export class Outbox extends Store<readonly OutboxEntry[]> {
     private readonly storage: Storage,
     private readonly storageKey: string,
     private readonly send: (entry: OutboxEntry) => Promise<SendOutcome>,
+    private readonly write: (file: AttachedFile) => Promise<Failure | null>,
   ) {
     super(readEntries(storage, storageKey));
   }
 
-  add(
-    text: string,
-    delivery: Delivery,
-    images: readonly MessageImage[] = [],
-    after: string | null = null,
-    title: string | null = null,
-  ): void {
+  add(message: OutboxMessage): void {
+    const key = newIdempotencyKey();
     this.#set([
       ...this.snapshot,
-      {
-        key: newIdempotencyKey(),
-        text,
-        images,
-        delivery,
-        after,
-        title,
-        state: "waiting",
-        messageId: null,
-        problem: null,
-      },
+      { ...NOTHING_ELSE, ...message, key, state: "waiting", messageId: null, problem: null },
     ]);
     void this.#drain();
   }
@@ -90,7 +84,7 @@ export class Outbox extends Store<readonly OutboxEntry[]> {
       const entry = this.snapshot.find(({ state }) => state === "waiting");
       if (!entry) break;
       this.#change(entry.key, { state: "sending" });
-      const outcome = await this.send(entry);
+      const outcome = (await this.#writeFiles(entry)) ?? (await this.send(entry));
       if (outcome.kind === "sent") {
         this.#change(entry.key, { state: "sent", messageId: outcome.messageId });
       } else if (outcome.kind === "refused") {
@@ -100,6 +94,16 @@ export class Outbox extends Store<readonly OutboxEntry[]> {
       }
     }
     this.#draining = false;
+  }
+
+  /** Files that are there are not written again with the next try: the agent may have changed them. */
+  async #writeFiles({ key, files }: OutboxEntry): Promise<Failure | null> {
+    for (const [index, file] of files.entries()) {
+      const failure = await this.write(file);
+      if (failure) return failure;
+      this.#change(key, { files: files.slice(index + 1) });
+    }
+    return null;
   }
 
   /** Nothing gets through, and what comes later must not overtake what came first. */
@@ -148,10 +152,9 @@ export function unseenEntries(
 function readEntries(storage: Storage, key: string): OutboxEntry[] {
   try {
     const stored = (JSON.parse(storage.getItem(key) ?? "[]") as OutboxEntry[]).map((entry) => ({
+      // What an older dashboard has stored lacks some.
+      ...NOTHING_ELSE,
       ...entry,
-      // What an older dashboard has stored has neither.
-      images: entry.images ?? [],
-      title: entry.title ?? null,
     }));
     // Whether the last try got through is unknown; the key makes another try safe.
     return stored.map((entry) =>

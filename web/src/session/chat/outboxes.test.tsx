@@ -1,10 +1,11 @@
 // @vitest-environment happy-dom
 
+import type { OperationDefinitionNode } from "graphql";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { Client, type Operation, Provider } from "urql";
 import { beforeEach, expect, it } from "vitest";
-import { fromPromise, mergeMap } from "wonka";
+import { fromPromise, map, mergeMap } from "wonka";
 import { SessionFeed } from "../feed/feed";
 import type { Outbox } from "./outbox";
 import { OutboxesContext, useOutboxRetry } from "./outboxes";
@@ -57,7 +58,7 @@ it("sends a message when the connection is back, though its session's page was l
     );
 
   await show("session", false);
-  await act(async () => session?.send("Hello", "STEER", [], null));
+  await act(async () => session?.send({ text: "Hello", delivery: "STEER" }));
   expect(session?.entries).toMatchObject([{ state: "stalled" }]);
   await show("agents", false);
   reachable = true;
@@ -66,5 +67,52 @@ it("sends a message when the connection is back, though its session's page was l
   expect(session?.entries).toMatchObject([{ state: "sent", messageId: "msg_1" }]);
   expect(keys).toHaveLength(2);
   expect(keys[1]).toBe(keys[0]);
+  await act(async () => root.unmount());
+});
+
+it("names a session with its first message, unless somebody has named it meanwhile", async () => {
+  const named: string[] = [];
+  let title: string | null = "Named by hand";
+  const answers: Record<string, () => unknown> = {
+    SendMessage: () => ({ sendMessage: { message: { id: "msg_1" }, userErrors: [] } }),
+    SessionTitle: () => ({ session: { id: "sess_1", title } }),
+    UpdateSessionTitle: () => ({ updateSession: { session: null, userErrors: [] } }),
+  };
+  const client = new Client({
+    url: "/graphql",
+    preferGetMethod: false,
+    exchanges: [
+      () =>
+        map((operation: Operation) => {
+          const { name } = operation.query.definitions[0] as OperationDefinitionNode;
+          if (name?.value === "UpdateSessionTitle") named.push(operation.variables?.title);
+          const data = answers[name?.value ?? ""]?.();
+          return { operation, data, error: undefined, stale: false, hasNext: false };
+        }) as never,
+    ],
+  });
+  const feed = new SessionFeed(async () => null as never).getSnapshot();
+  let session: SessionOutbox | undefined;
+  function Session() {
+    session = useOutbox("sess_1", feed);
+    return null;
+  }
+  const root = createRoot(document.body.appendChild(document.createElement("div")));
+  await act(async () =>
+    root.render(
+      <Provider value={client}>
+        <OutboxesContext value={new Map()}>
+          <Session />
+        </OutboxesContext>
+      </Provider>,
+    ),
+  );
+  const send = () =>
+    act(async () => session?.send({ text: "Hello", delivery: "STEER", title: "Hello" }));
+  await send();
+  expect(named).toEqual([]);
+  title = null;
+  await send();
+  expect(named).toEqual(["Hello"]);
   await act(async () => root.unmount());
 });

@@ -22,10 +22,7 @@ it("puts files where they replace nothing, under names that paths can hold", () 
 });
 
 it("names the files below the text", () => {
-  const files = [
-    { kind: "file" as const, path: "/workspace/uploads/1/a.txt", name: "a.txt" },
-    { kind: "file" as const, path: "/workspace/uploads/2/b.txt", name: "b.txt" },
-  ];
+  const files = [{ path: "/workspace/uploads/1/a.txt" }, { path: "/workspace/uploads/2/b.txt" }];
   expect(withFiles("Compare these", files)).toBe(
     "Compare these\n\nAttached file: /workspace/uploads/1/a.txt\nAttached file: /workspace/uploads/2/b.txt",
   );

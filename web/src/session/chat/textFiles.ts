@@ -1,19 +1,18 @@
-import type { Client } from "urql";
-import { describeError } from "@/api/errors";
-import { WriteSessionFileDocument } from "@/gql/graphql";
-
-/** A text file that was put among the session's files, where tools read it. */
-export interface UploadedFile {
+/** A text file that is put among the session's files, where tools read it, when its message is sent. */
+export interface AttachedFile {
   kind: "file";
   path: string;
   name: string;
+  content: string;
 }
 
 const MOST_BYTES = 500_000;
+/** The same in words. */
+export const MOST_FILE = "500 KB";
 
 /** Says why a file can't be sent by its size; null when it can. */
 export function fileProblem({ name, size }: { name: string; size: number }): string | null {
-  if (size > MOST_BYTES) return `${name} is larger than 500 KB, the limit of text files.`;
+  if (size > MOST_BYTES) return `${name} is larger than ${MOST_FILE}, the limit of text files.`;
   return size === 0 ? `${name} is empty.` : null;
 }
 
@@ -34,31 +33,22 @@ export function pathFor(key: string, name: string): string {
   return `/workspace/uploads/${key.slice(0, 8)}/${/^\.*$/.test(clean) ? "file" : clean}`;
 }
 
-/** Puts a text file among the files of a session. The same key writes the same file again. */
-export async function uploadText(
-  client: Client,
-  sessionId: string,
+/** Reads a file that was picked. The key gives it its place. */
+export async function readText(
   key: string,
   file: File,
-): Promise<{ attachment: UploadedFile } | { problem: string }> {
+): Promise<{ attachment: AttachedFile } | { problem: string }> {
   const content = await textIn(file);
   if (content === null) {
     return { problem: `${file.name} is neither text nor a PNG, JPEG, GIF or WebP image.` };
   }
-  const path = pathFor(key, file.name);
-  const { data, error } = await client
-    .mutation(WriteSessionFileDocument, { sessionId, path, content })
-    .toPromise();
-  const refused = data?.writeSessionFile.userErrors[0];
-  if (data?.writeSessionFile.file) return { attachment: { kind: "file", path, name: file.name } };
   return {
-    problem:
-      refused?.message ?? (error ? describeError(error) : "The server gave no answer. Try again."),
+    attachment: { kind: "file", path: pathFor(key, file.name), name: file.name, content },
   };
 }
 
 /** The text of a message with the files that come with it. */
-export function withFiles(text: string, files: readonly UploadedFile[]): string {
+export function withFiles(text: string, files: readonly Pick<AttachedFile, "path">[]): string {
   const names = files.map(({ path }) => `Attached file: ${path}`).join("\n");
   return [text, names].filter((each) => each !== "").join("\n\n");
 }

@@ -1,25 +1,23 @@
 import { useEffect, useRef, useState } from "react";
-import { useClient } from "urql";
 import { newIdempotencyKey } from "@/api/idempotency";
 import { useStoredState } from "@/ui/useStoredState";
 import { IMAGE_TYPES, imageProblem, type UploadedImage, uploadImage } from "./images";
-import { fileProblem, type UploadedFile, uploadText } from "./textFiles";
+import { type AttachedFile, fileProblem, readText } from "./textFiles";
 
-export type Attachment = UploadedImage | UploadedFile;
+export type Attachment = UploadedImage | AttachedFile;
 
-/** A file on its way to the server, or one that did not get there. */
+/** A file that is being uploaded or read, or one for which that has failed. */
 export interface PendingFile {
   key: string;
   name: string;
-  /** Null while it is being uploaded. */
+  /** Null while that lasts. */
   problem: string | null;
 }
 
 const NONE: Attachment[] = [];
 
-/** What the message that is being written will be sent with. What was uploaded survives a reload of the page. */
+/** What the message that is being written will be sent with. What is attached survives a reload of the page. */
 export function useAttachments(sessionId: string) {
-  const client = useClient();
   const [attached, setAttached] = useStoredState(
     localStorage,
     `ostler.attachments.${sessionId}`,
@@ -62,9 +60,7 @@ export function useAttachments(sessionId: string) {
     const upload = new AbortController();
     uploads.current.set(key, upload);
     if (isImage) uploading.current.set(key, file);
-    const outcome = isImage
-      ? await uploadImage(file, upload.signal)
-      : await uploadText(client, sessionId, key, file);
+    const outcome = isImage ? await uploadImage(file, upload.signal) : await readText(key, file);
     if (upload.signal.aborted) return;
     if ("attachment" in outcome) {
       drop(key);

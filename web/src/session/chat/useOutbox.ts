@@ -1,12 +1,24 @@
 import { useCallback, useContext, useEffect, useMemo, useSyncExternalStore } from "react";
-import { type Client, useClient } from "urql";
+import { type Client, type CombinedError, useClient } from "urql";
 import { describeError } from "@/api/errors";
-import { type Delivery, SendMessageDocument, UpdateSessionTitleDocument } from "@/gql/graphql";
+import {
+  SendMessageDocument,
+  SessionTitleDocument,
+  UpdateSessionTitleDocument,
+  WriteSessionFileDocument,
+} from "@/gql/graphql";
 import type { FeedSnapshot } from "../feed/feed";
-import type { MessageImage } from "../feed/state";
 import { contentOf } from "./content";
-import { Outbox, type OutboxEntry, type SendOutcome, unseenEntries } from "./outbox";
+import {
+  type Failure,
+  Outbox,
+  type OutboxEntry,
+  type OutboxMessage,
+  type SendOutcome,
+  unseenEntries,
+} from "./outbox";
 import { OutboxesContext } from "./outboxes";
+import type { AttachedFile } from "./textFiles";
 
 export type SessionOutbox = ReturnType<typeof useOutbox>;
 
@@ -17,8 +29,11 @@ export function useOutbox(sessionId: string, feed: FeedSnapshot) {
   const outbox = useMemo(() => {
     const known = outboxes.get(sessionId);
     if (known) return known;
-    const made = new Outbox(localStorage, `ostler.outbox.${sessionId}`, (entry) =>
-      sendMessage(client, sessionId, entry),
+    const made = new Outbox(
+      localStorage,
+      `ostler.outbox.${sessionId}`,
+      (entry) => sendMessage(client, sessionId, entry),
+      (file) => writeFile(client, sessionId, file),
     );
     outboxes.set(sessionId, made);
     return made;
@@ -38,8 +53,7 @@ export function useOutbox(sessionId: string, feed: FeedSnapshot) {
 
   const newest = items.at(-1)?.id ?? null;
   const send = useCallback(
-    (text: string, delivery: Delivery, images: readonly MessageImage[], title: string | null) =>
-      outbox.add(text, delivery, images, newest, title),
+    (message: Omit<OutboxMessage, "after">) => outbox.add({ ...message, after: newest }),
     [outbox, newest],
   );
   return { outbox, entries: unseenEntries(entries, items), send };
@@ -65,15 +79,37 @@ async function sendMessage(
   const message = data?.sendMessage.message;
   if (message) {
     // The message has arrived whatever becomes of this; a session without a title can be given one later.
-    if (title)
-      void client.mutation(UpdateSessionTitleDocument, { id: sessionId, title }).toPromise();
+    if (title !== null) void nameSession(client, sessionId, title);
     return { kind: "sent", messageId: message.id };
   }
-  if (error && !error.networkError && error.graphQLErrors.length > 0) {
-    return { kind: "refused", problem: describeError(error) };
+  return failureOf(error);
+}
+
+async function writeFile(
+  client: Client,
+  sessionId: string,
+  { path, content }: AttachedFile,
+): Promise<Failure | null> {
+  const { data, error } = await client
+    .mutation(WriteSessionFileDocument, { sessionId, path, content })
+    .toPromise();
+  const refused = data?.writeSessionFile.userErrors[0];
+  if (refused) return { kind: "refused", problem: refused.message };
+  return data?.writeSessionFile.file ? null : failureOf(error);
+}
+
+function failureOf(error: CombinedError | undefined): Failure {
+  const kind =
+    error && !error.networkError && error.graphQLErrors.length > 0 ? "refused" : "unreachable";
+  return { kind, problem: error ? describeError(error) : "The server gave no answer." };
+}
+
+/** Names a session that has no title. The message may have been on its way for long, and somebody may have given it one. */
+async function nameSession(client: Client, id: string, title: string): Promise<void> {
+  const { data } = await client
+    .query(SessionTitleDocument, { id }, { requestPolicy: "network-only" })
+    .toPromise();
+  if (data?.session && data.session.title === null) {
+    await client.mutation(UpdateSessionTitleDocument, { id, title }).toPromise();
   }
-  return {
-    kind: "unreachable",
-    problem: error ? describeError(error) : "The server gave no answer.",
-  };
 }
