@@ -1,9 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { ExternalLink } from "lucide-react";
 import { useMemo, useState } from "react";
+import PauseNote from "@/session/budget/PauseNote";
 import { ChatActionsContext } from "@/session/chat/actions";
 import { ChatItemView } from "@/session/chat/ChatItemView";
 import ChatWaits from "@/session/chat/ChatWaits";
+import { Working } from "@/session/chat/Working";
 import { useSessionFeed } from "@/session/feed/useSessionFeed";
 import { ConnectionBanner } from "@/shell/ConnectionBanner";
 import type { TrialSession } from "./useTrial";
@@ -11,7 +13,7 @@ import type { TrialSession } from "./useTrial";
 /** The conversation with one version, as it comes. */
 export function TrialChat({ label, sessionId }: TrialSession) {
   const feed = useSessionFeed(sessionId);
-  const { items, activeTurnId, budgetVersion } = feed.session;
+  const { items, status, activeTurnId, budgetVersion } = feed.session;
   const [opened] = useState(() => new Set<string>());
   const actions = useMemo(
     () => ({
@@ -25,6 +27,8 @@ export function TrialChat({ label, sessionId }: TrialSession) {
       sessionOf: () => sessionId,
       inputOf: () => null,
       feedback: {},
+      onRated: () => {},
+      onComment: () => {},
     }),
     [sessionId, budgetVersion, opened],
   );
@@ -41,11 +45,6 @@ export function TrialChat({ label, sessionId }: TrialSession) {
         >
           <ExternalLink size={12} aria-hidden />
         </Link>
-        {activeTurnId !== null && (
-          <span role="status" className="animate-pulse-soft font-normal text-ink-3">
-            Working…
-          </span>
-        )}
       </h3>
       <ConnectionBanner connection={feed.connection} />
       <ChatActionsContext value={actions}>
@@ -53,9 +52,19 @@ export function TrialChat({ label, sessionId }: TrialSession) {
           {items.map((item) => (
             <ChatItemView key={`${item.kind}:${item.id}`} item={item} />
           ))}
-          {activeTurnId !== null && <ChatWaits sessionId={sessionId} feed={feed} />}
+          {activeTurnId !== null && (
+            <>
+              <ChatWaits sessionId={sessionId} feed={feed} />
+              <Working status={status} />
+            </>
+          )}
         </div>
       </ChatActionsContext>
+      {status === "PAUSED" && (
+        <div className="mt-3">
+          <PauseNote sessionId={sessionId} version={budgetVersion} />
+        </div>
+      )}
     </section>
   );
 }

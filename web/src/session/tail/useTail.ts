@@ -106,7 +106,10 @@ export function useTail({ feed, keys, estimateSize, whole = false }: Tail) {
 export function useLink(
   target: string | undefined,
   found: number,
-  { follow, list }: Pick<ReturnType<typeof useTail>, "follow"> & {
+  {
+    follow,
+    list,
+  }: Pick<ReturnType<typeof useTail>, "follow"> & {
     list: { scrollToIndex: (index: number, options: { align: "center" }) => void };
   },
 ): (id: string) => void {
