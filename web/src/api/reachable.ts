@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { lazy as reactLazy, useEffect, useRef } from "react";
 import type { CombinedError } from "urql";
 
 const AGAIN_MS = 3000;
@@ -22,13 +22,27 @@ export function useHealing(error: CombinedError | null | undefined, retry?: () =
   }, [unreachable]);
 }
 
+/** A component whose code is loaded when it is first shown, by `loadCode`. */
+export const lazy: typeof reactLazy = (load) => reactLazy(() => loadCode(load));
+
 /** Loads code of the dashboard. While the server can't be reached it waits, so that the page then comes by itself. */
 export async function loadCode<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();
   } catch {
-    while (!(await isReachable())) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-    return await load();
+    let away = false;
+    while (!(await isReachable())) {
+      away = true;
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+    try {
+      return await load();
+    } catch (error) {
+      if (!away) throw error;
+      // Some browsers don't ask again for code that has failed once, for as long as the page is open.
+      location.reload();
+      return new Promise(() => {});
+    }
   }
 }
 

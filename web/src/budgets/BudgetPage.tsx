@@ -1,6 +1,7 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { Ban, Coins, Pencil } from "lucide-react";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, Suspense, useState } from "react";
+import { lazy } from "@/api/reachable";
 import { useFresh } from "@/api/useFresh";
 import { BudgetDocument } from "@/gql/graphql";
 import { Amount } from "@/money/Amount";

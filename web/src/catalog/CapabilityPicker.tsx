@@ -1,7 +1,8 @@
 import { TriangleAlert } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { useQuery } from "urql";
 import { fieldErrors, type UserError } from "@/api/errors";
+import { lazy } from "@/api/reachable";
 import type { References } from "@/forms/context";
 import { type FieldError, settingsErrors } from "@/forms/errors";
 import type { Schema } from "@/forms/schema";

@@ -1,6 +1,7 @@
-import { type FormEvent, lazy, type ReactNode, Suspense, useState } from "react";
+import { type FormEvent, type ReactNode, Suspense, useState } from "react";
 import { useQuery } from "urql";
 import { describeError, fieldErrors, otherErrors, type UserError } from "@/api/errors";
+import { lazy } from "@/api/reachable";
 import { CapabilityPicker } from "@/catalog/CapabilityPicker";
 import {
   AgentFormOptionsDocument,
@@ -79,6 +80,7 @@ export function DefinitionEditor<Draft extends DefinitionDraft>(
   });
   const form = useFocusProblem({ refusals, failure });
   const [beside, setBeside] = useState<(typeof BESIDE)[number]>("Effective config");
+  const [tried, setTried] = useState(false);
   const mayRun = useMay("SESSIONS_WRITE");
   const mayTry = mayRun && mode !== "read";
   const trying = mayTry && beside === "Try it";
@@ -150,16 +152,21 @@ export function DefinitionEditor<Draft extends DefinitionDraft>(
               options={BESIDE}
               words={(each) => each}
               pressed={(each) => each === beside}
-              onPress={setBeside}
+              onPress={(each) => {
+                setBeside(each);
+                if (each === "Try it") setTried(true);
+              }}
             />
           )}
-          {trying ? (
-            <Suspense fallback={<Spinner />}>
-              <TryPanel agentId={props.agentId} {...props.trial} />
-            </Suspense>
-          ) : (
-            props.preview
+          {mayTry && tried && (
+            // A trial goes on while something else is looked at.
+            <div hidden={!trying}>
+              <Suspense fallback={<Spinner />}>
+                <TryPanel agentId={props.agentId} {...props.trial} />
+              </Suspense>
+            </div>
           )}
+          {!trying && props.preview}
         </div>
       </div>
     </div>

@@ -5,7 +5,6 @@ import rehypeHighlight from "rehype-highlight";
 import remarkGfm from "remark-gfm";
 import { blocks } from "@/session/chat/Markdown";
 import { NotFound } from "@/shell/Fallbacks";
-import { ErrorNote } from "@/ui/ErrorNote";
 import { Spinner } from "@/ui/Loading";
 import { PageHeader, Trail } from "@/ui/PageHeader";
 import { guideLink, headingId, readGuide } from "./guides";
@@ -19,17 +18,18 @@ export function GuidePage() {
 function Guide({ name }: { name: string }) {
   const { hash } = useLocation();
   const [text, setText] = useState<string | null>(null);
-  const [problem, setProblem] = useState<"missing" | "unreachable" | null>(null);
+  const [problem, setProblem] = useState<"missing" | Error | null>(null);
   useEffect(() => {
     const reading = readGuide(name);
     if (!reading) setProblem("missing");
-    else reading.then(setText, () => setProblem("unreachable"));
+    else reading.then(setText, setProblem);
   }, [name]);
   useEffect(() => {
     if (text !== null && hash !== "") document.getElementById(hash)?.scrollIntoView();
   }, [text, hash]);
 
   if (problem === "missing") return <NotFound />;
+  if (problem) throw problem;
   const title = text?.match(/^# (.+)$/m)?.[1] ?? "Guide";
   return (
     <>
@@ -39,12 +39,7 @@ function Guide({ name }: { name: string }) {
       />
       <div className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto max-w-3xl p-4 sm:p-6">
-          {problem === "unreachable" && (
-            <ErrorNote onRetry={() => location.reload()}>
-              The guide can't be loaded. Try again.
-            </ErrorNote>
-          )}
-          {text === null && !problem && <Spinner />}
+          {text === null && <Spinner />}
           {text !== null && (
             <div className="markdown">
               <ReactMarkdown

@@ -1,3 +1,5 @@
+import { loadCode } from "@/api/reachable";
+
 /** The guides that this build of the dashboard brings along, by the names of their files. Each is read when it is opened. */
 const FILES = import.meta.glob<string>("../../../docs/*.md", { query: "?raw", import: "default" });
 
@@ -21,7 +23,8 @@ export const GUIDES = [
 
 /** Reads a guide; undefined when there is none of that name. */
 export function readGuide(name: string): Promise<string> | undefined {
-  return FILES[`../../../docs/${name}.md`]?.();
+  const load = FILES[`../../../docs/${name}.md`];
+  return load && loadCode(load);
 }
 
 /** Where a link in a guide leads within the dashboard; null when it leads to something that isn't here, such as a source file. */

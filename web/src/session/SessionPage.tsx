@@ -1,5 +1,6 @@
 import { useParams, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect } from "react";
+import { Suspense, useEffect } from "react";
+import { lazy } from "@/api/reachable";
 import { useFresh } from "@/api/useFresh";
 import { SessionDocument } from "@/gql/graphql";
 import { ConnectionBanner } from "@/shell/ConnectionBanner";

@@ -1,7 +1,8 @@
 import { Outlet, useLocation } from "@tanstack/react-router";
-import { lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
+import { Suspense, useCallback, useEffect, useRef, useState } from "react";
 import { useQuery } from "urql";
 import { hasCode } from "@/api/errors";
+import { lazy } from "@/api/reachable";
 import { noteSignedIn } from "@/auth/goToSignIn";
 import { sameIdentity } from "@/auth/identity";
 import { ViewerDocument } from "@/gql/graphql";

@@ -1,5 +1,6 @@
 import { Building2, Check, ChevronsUpDown, Plus } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
+import { lazy } from "@/api/reachable";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Menu, MenuItem, MenuLabel } from "@/ui/Menu";
 import { BrandMark } from "./Brand";

@@ -1,4 +1,5 @@
-import { createContext, lazy } from "react";
+import { createContext } from "react";
+import { lazy } from "@/api/reachable";
 
 /** Opens the list of all shortcuts. */
 export const OpenShortcutsContext = createContext<() => void>(() => {});

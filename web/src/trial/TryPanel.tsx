@@ -24,7 +24,11 @@ export default function TryPanel({ agentId, draft, saved, problem }: TryPanelPro
   const sendable = draft !== null && text.trim() !== "" && !trial.busy;
 
   const send = async () => {
-    if (sendable && (await trial.send(text.trim()))) setText("");
+    if (!sendable) return;
+    const sent = text.trim();
+    setText("");
+    // What was typed meanwhile stays.
+    if (!(await trial.send(sent))) setText((since) => [sent, since].filter(Boolean).join("\n"));
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();

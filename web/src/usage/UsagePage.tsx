@@ -1,7 +1,8 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ChartColumn } from "lucide-react";
-import { lazy, Suspense, useMemo, useState } from "react";
+import { Suspense, useMemo, useState } from "react";
 import { describeError } from "@/api/errors";
+import { lazy } from "@/api/reachable";
 import { type Change, changed } from "@/shell/search";
 import { ReloadButton } from "@/ui/Button";
 import { CsvLink } from "@/ui/CsvLink";

@@ -1,5 +1,6 @@
 import { Check, Pencil, X } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
+import { lazy } from "@/api/reachable";
 import { useAction } from "@/api/useAction";
 import { ArgumentChanges } from "@/calls/ArgumentChanges";
 import { CallData } from "@/calls/CallData";

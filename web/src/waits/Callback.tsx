@@ -1,6 +1,7 @@
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
 import { useMutation } from "urql";
 import { describeError } from "@/api/errors";
+import { lazy } from "@/api/reachable";
 import { ResolveWaitDocument, type WaitResolution } from "@/gql/graphql";
 import { CopyBlock } from "@/ui/CopyBlock";
 import { ErrorNote } from "@/ui/ErrorNote";

@@ -1,4 +1,5 @@
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazy } from "@/api/reachable";
 import { useAction } from "@/api/useAction";
 import { CallData } from "@/calls/CallData";
 import { SubmitToolResultsDocument } from "@/gql/graphql";

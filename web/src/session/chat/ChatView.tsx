@@ -1,5 +1,6 @@
 import { useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useCallback, useMemo, useRef, useState } from "react";
+import { Suspense, useCallback, useMemo, useRef, useState } from "react";
+import { lazy } from "@/api/reachable";
 import type { Delivery } from "@/gql/graphql";
 import { useMay } from "@/shell/viewer";
 import { Spinner } from "@/ui/Loading";

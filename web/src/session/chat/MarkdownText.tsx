@@ -1,4 +1,5 @@
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazy } from "@/api/reachable";
 
 const Markdown = lazy(() => import("./Markdown"));
 

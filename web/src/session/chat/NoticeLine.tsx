@@ -1,5 +1,6 @@
 import { Ban, Check, OctagonPause, Play, RotateCw, X } from "lucide-react";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { lazy } from "@/api/reachable";
 import { FailureRemedy } from "@/failures/FailureRemedy";
 import { FailureText } from "@/failures/FailureText";
 import { formatCost } from "@/money/amounts";

@@ -1,6 +1,7 @@
 import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
 import { Link as LinkIcon, RotateCcw } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { Suspense, useState } from "react";
+import { lazy } from "@/api/reachable";
 import { changed } from "@/shell/search";
 import { useMay } from "@/shell/viewer";
 import { Badge } from "@/ui/Badge";
