@@ -110,6 +110,6 @@ test.describe("the figures of the home page", () => {
     await page.waitForLoadState("networkidle");
     // The frame asks who is looking, and how much waits.
     const own = asked.filter((each) => !["Viewer", "WaitCount"].includes(each));
-    expect([...new Set(own)]).toEqual(["Home"]);
+    expect(own).toEqual(["Home"]);
   });
 });

@@ -23,6 +23,7 @@ export function FailureList({ sessions, total }: FailureListProps) {
       aside={
         sessions.length > 0 && (
           <Link
+            aria-label="View all failed or stopped sessions"
             to="/sessions"
             search={{ failed: true }}
             className="rounded text-xs text-ink-2 hover:underline"

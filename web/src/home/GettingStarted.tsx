@@ -1,34 +1,27 @@
 import { Link, type LinkProps } from "@tanstack/react-router";
 import { Check, ChevronRight, Rocket } from "lucide-react";
 import { useId } from "react";
-import { useFresh } from "@/api/useFresh";
-import { GettingStartedDocument } from "@/gql/graphql";
 import { useMay, useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { classes } from "@/ui/classes";
 import { EmptyState } from "@/ui/EmptyState";
-import { useStoredState } from "@/ui/useStoredState";
 import { Section } from "./Section";
-import { firstSteps } from "./steps";
+import { firstSteps, type StepFacts } from "./steps";
+
+interface GettingStartedProps {
+  started: boolean;
+  /** Null for who has dismissed it. */
+  facts: StepFacts | null;
+  onDismiss: () => void;
+}
 
 /** The first steps in an organization and how far they are, until they are done or dismissed. */
-export function GettingStarted({ started }: { started: boolean }) {
-  const { org, user, permissions } = useViewer();
+export function GettingStarted({ started, facts, onDismiss }: GettingStartedProps) {
+  const { org, permissions } = useViewer();
   const mayRun = useMay("SESSIONS_WRITE");
-  const [dismissed, setDismissed] = useStoredState(
-    localStorage,
-    `ostler.firstSteps.${org.id}.${user?.id ?? ""}`,
-    false,
-  );
-  const { data } = useFresh(
-    GettingStartedDocument,
-    { keys: permissions.includes("API_KEYS_MANAGE") },
-    !mayRun || dismissed,
-  );
-  const steps = data ? firstSteps(permissions, data, started) : [];
+  if (!mayRun || !facts) return started ? null : <NothingYet mayRun={mayRun} />;
+  const steps = firstSteps(permissions, facts, started);
   const left = steps.filter(({ done }) => !done).length;
-
-  if (!mayRun || dismissed) return started ? null : <NothingYet mayRun={mayRun} />;
   if (left === 0) return null;
   const card = (
     <Section
@@ -38,7 +31,7 @@ export function GettingStarted({ started }: { started: boolean }) {
           <span>
             {steps.length - left} of {steps.length} done
           </span>
-          <Button look="ghost" className="h-6 px-1.5 text-xs" onClick={() => setDismissed(true)}>
+          <Button look="ghost" className="h-6 px-1.5 text-xs" onClick={onDismiss}>
             Dismiss
           </Button>
         </span>

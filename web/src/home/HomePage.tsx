@@ -10,9 +10,11 @@ import { useReadSessions } from "@/live/useReadSessions";
 import { ConnectionBanner } from "@/shell/ConnectionBanner";
 import { useMay, useViewer } from "@/shell/viewer";
 import { buttonClasses } from "@/ui/Button";
+import { classes } from "@/ui/classes";
 import { RequestError } from "@/ui/ErrorNote";
 import { SkeletonRows } from "@/ui/Loading";
 import { PageHeader } from "@/ui/PageHeader";
+import { useStoredState } from "@/ui/useStoredState";
 import { FailureList } from "./FailureList";
 import { GettingStarted } from "./GettingStarted";
 import { Operations } from "./Operations";
@@ -32,17 +34,27 @@ const READ_APART_MS = 3000;
 export function HomePage() {
   const { range } = useSearch({ from: "/app/" });
   const { feed, snapshot } = useOrgFeed();
-  const { org } = useViewer();
+  const { org, user } = useViewer();
+  const [dismissed, setDismissed] = useStoredState(
+    localStorage,
+    `ostler.firstSteps.${org.id}.${user?.id ?? ""}`,
+    false,
+  );
   const mayRun = useMay("SESSIONS_WRITE");
   const mayResume = useMay("BUDGETS_MANAGE");
   const period = upTo(useHour(), "HOUR", range === "7d" ? 7 * 24 : 24);
-  const { data, error, stale, reload } = useFresh(HomeDocument, {
+  const steps = mayRun && !dismissed;
+  const { data, error, stale, operation, reload } = useFresh(HomeDocument, {
     from: period.from,
     to: period.to,
     usage: useMay("USAGE_READ"),
     budgets: useMay("BUDGETS_READ"),
     orgId: org.id,
+    steps,
+    keys: useMay("API_KEYS_MANAGE") && steps,
   });
+  // Until another period has been read, the figures are those of the one before.
+  const loading = operation?.variables?.from !== period.from;
 
   useEffect(() => {
     // What the cache held may be older than what the feed has said; it is merged by sequence all the same.
@@ -52,13 +64,20 @@ export function HomePage() {
   useReloadOn(`${waitsVersion} ${started} ${snapshot.beginnings}`, reload, 150, READ_APART_MS);
   useReloadOnFocus(reload);
 
-  const active = workingSessions(snapshot.org);
+  const known = {
+    active: workingSessions(snapshot.org),
+    failed: failedSessions(snapshot.org).slice(0, MOST_FAILURES),
+    recent: recentSessions(snapshot.org).slice(0, MOST_RECENT),
+  };
+  useReadSessions(feed, [...known.active.slice(0, MOST_WORKING), ...known.failed, ...known.recent]);
+  // One that has not been read may be a trial, which is in no list. Those far down are counted all the same.
+  const active = known.active.filter(({ read }, index) => read || index >= MOST_WORKING);
   const paused = active.filter(({ status }) => mayResume && status === "PAUSED");
   const working = active.filter((session) => !paused.includes(session));
-  const failed = failedSessions(snapshot.org).slice(0, MOST_FAILURES);
-  const recent = recentSessions(snapshot.org).slice(0, MOST_RECENT);
-  useReadSessions(feed, [...active.slice(0, MOST_WORKING), ...failed, ...recent]);
+  const failed = known.failed.filter(({ read }) => read);
+  const recent = known.recent.filter(({ read }) => read);
 
+  const beginning = { facts: steps && data ? data : null, onDismiss: () => setDismissed(true) };
   const fresh = data && !stale && recent.length === 0;
   return (
     <>
@@ -78,12 +97,12 @@ export function HomePage() {
           </div>
         )}
         {!data && !error && recent.length === 0 && <SkeletonRows />}
-        {fresh && <GettingStarted started={false} />}
+        {fresh && <GettingStarted started={false} {...beginning} />}
         {recent.length > 0 && (
           <div className="mx-auto grid max-w-7xl gap-6 p-4 sm:p-6">
-            <GettingStarted started />
+            {data && <GettingStarted started {...beginning} />}
             <WaitingForYou waits={data?.waits.nodes ?? []} paused={paused} />
-            {data && <Operations figures={data.operations} period={period} />}
+            {data && <Operations figures={data.operations} period={period} loading={loading} />}
             <div className="grid items-start gap-6 xl:grid-cols-2">
               <div className="grid min-w-0 gap-6">
                 {data?.budgets && <OrgBudgets budgets={data.budgets.nodes} />}
@@ -91,7 +110,11 @@ export function HomePage() {
                 <FailureList sessions={failed} total={data?.failed.totalCount ?? null} />
               </div>
               <div className="grid min-w-0 gap-6">
-                {data && <TopAgents figures={data.operations} />}
+                {data && (
+                  <div className={classes("grid gap-6", loading && "invisible")}>
+                    <TopAgents figures={data.operations} />
+                  </div>
+                )}
                 <RecentList sessions={recent} />
               </div>
             </div>

@@ -5,6 +5,7 @@ import { barsOf, type Period } from "@/failures/period";
 import type { PercentileFieldsFragment, TurnFiguresFragment } from "@/gql/graphql";
 import { Cost } from "@/money/Amount";
 import { changed } from "@/shell/search";
+import { classes } from "@/ui/classes";
 import { formatCount } from "@/ui/format";
 import { ExactTime } from "@/ui/Time";
 import { Toggles } from "@/ui/Toggles";
@@ -17,8 +18,15 @@ const RANGES = [
   ["7d", "7 days"],
 ] as const satisfies readonly (readonly [HomeSearch["range"], string])[];
 
+interface OperationsProps {
+  figures: TurnFiguresFragment;
+  period: Period;
+  /** The figures are those of another period. */
+  loading: boolean;
+}
+
 /** How the turns of the period went, and by the hour. */
-export function Operations({ figures, period }: { figures: TurnFiguresFragment; period: Period }) {
+export function Operations({ figures, period, loading }: OperationsProps) {
   const { range } = useSearch({ from: "/app/" });
   const navigate = useNavigate({ from: "/" });
   const { turns, failedTurns, hours, duration, timeToFirstToken, usage, countedFrom } = figures;
@@ -42,47 +50,49 @@ export function Operations({ figures, period }: { figures: TurnFiguresFragment; 
         />
       }
     >
-      <dl className="grid grid-cols-2 gap-x-6 gap-y-4 px-3.5 py-3 sm:grid-cols-3 lg:grid-cols-5">
-        <Figure label="Turns" name="turns">
-          {formatCount(turns)}
-        </Figure>
-        <Figure
-          label="Error rate"
-          name="error-rate"
-          more={
-            <Link to="/failures" search={{ range: range === undefined ? "24h" : undefined }}>
-              {formatCount(failedTurns)} failed or stopped
-            </Link>
-          }
-        >
-          <span className={failedTurns > 0 ? "text-bad" : undefined}>
-            {errorRate({ turns, failedTurns }) ?? "–"}
-          </span>
-        </Figure>
-        <Times label="Duration" name="duration" times={duration} />
-        <Times label="Time to first token" name="first-token" times={timeToFirstToken} />
-        {usage && (
-          <Figure label="Spend" name="spend" more={<Link to="/usage">Usage</Link>}>
-            <Cost usd={usage.costUsd} />
+      <div className={classes(loading && "invisible")}>
+        <dl className="grid grid-cols-2 gap-x-6 gap-y-4 px-3.5 py-3 sm:grid-cols-3 lg:grid-cols-5">
+          <Figure label="Turns" name="turns">
+            {formatCount(turns)}
           </Figure>
-        )}
-      </dl>
-      <div className="px-3.5 pb-3">
-        <Bars
-          label={`Turns per hour, at most ${formatCount(most)}; ${formatCount(failedTurns)} failed in the period.`}
-          bars={bars}
-          height={72}
-        />
-        <p className="mt-1 flex justify-between text-xs text-ink-3">
-          <ExactTime time={period.from} />
-          <span className="hidden sm:inline">Turns per hour, at most {formatCount(most)}</span>
-          <span>now</span>
-        </p>
-        {countedFrom !== null && (
-          <p className="mt-1 text-xs text-ink-3">
-            Only the newest failures are counted, since <ExactTime time={countedFrom} />.
+          <Figure
+            label="Error rate"
+            name="error-rate"
+            more={
+              <Link to="/failures" search={{ range: range === undefined ? "24h" : undefined }}>
+                {formatCount(failedTurns)} failed or stopped
+              </Link>
+            }
+          >
+            <span className={failedTurns > 0 ? "text-bad" : undefined}>
+              {errorRate({ turns, failedTurns }) ?? "–"}
+            </span>
+          </Figure>
+          <Times label="Duration" name="duration" times={duration} />
+          <Times label="Time to first token" name="first-token" times={timeToFirstToken} />
+          {usage && (
+            <Figure label="Spend" name="spend" more={<Link to="/usage">Usage</Link>}>
+              <Cost usd={usage.costUsd} />
+            </Figure>
+          )}
+        </dl>
+        <div className="px-3.5 pb-3">
+          <Bars
+            label={`Turns per hour, at most ${formatCount(most)}; ${formatCount(failedTurns)} failed in the period.`}
+            bars={bars}
+            height={72}
+          />
+          <p className="mt-1 flex justify-between text-xs text-ink-3">
+            <ExactTime time={period.from} />
+            <span className="hidden sm:inline">Turns per hour, at most {formatCount(most)}</span>
+            <span>now</span>
           </p>
-        )}
+          {countedFrom !== null && (
+            <p className="mt-1 text-xs text-ink-3">
+              Only the newest failures are counted, since <ExactTime time={countedFrom} />.
+            </p>
+          )}
+        </div>
       </div>
     </Section>
   );

@@ -14,7 +14,11 @@ export function OrgBudgets({ budgets }: { budgets: readonly Budget[] }) {
     <Section
       title="Budgets"
       aside={
-        <Link to="/budgets" className="rounded text-xs text-ink-2 hover:underline">
+        <Link
+          aria-label="View all budgets"
+          to="/budgets"
+          className="rounded text-xs text-ink-2 hover:underline"
+        >
           View all
         </Link>
       }

@@ -23,7 +23,11 @@ export function WaitingForYou({ waits, paused }: WaitingForYouProps) {
       count={count}
       aside={
         own.length > 0 && (
-          <Link to="/approvals" className="rounded text-xs text-ink-2 hover:underline">
+          <Link
+            aria-label="View all approvals and questions"
+            to="/approvals"
+            className="rounded text-xs text-ink-2 hover:underline"
+          >
             View all
           </Link>
         )

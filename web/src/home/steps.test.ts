@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { GettingStartedQuery, Permission } from "@/gql/graphql";
-import { firstSteps } from "./steps";
+import type { Permission } from "@/gql/graphql";
+import { firstSteps, type StepFacts } from "./steps";
 
 const OWNER: Permission[] = [
   "SESSIONS_WRITE",
@@ -8,12 +8,12 @@ const OWNER: Permission[] = [
   "PROVIDERS_MANAGE",
   "API_KEYS_MANAGE",
 ];
-const NEW: GettingStartedQuery = {
+const NEW: StepFacts = {
   agents: { nodes: [{ id: "agent_1", name: "demo" }] },
   providers: { nodes: [{ id: "prov_1", kind: "SIMULATED" }] },
   apiKeys: { nodes: [] },
 };
-const done = (data: GettingStartedQuery, started = false) =>
+const done = (data: StepFacts, started = false) =>
   firstSteps(OWNER, data, started)
     .filter((step) => step.done)
     .map(({ title }) => title);

@@ -1,5 +1,5 @@
 import type { LinkProps } from "@tanstack/react-router";
-import type { GettingStartedQuery, Permission } from "@/gql/graphql";
+import type { HomeQuery, Permission } from "@/gql/graphql";
 
 /** The name of the agent that every organization begins with. */
 const DEMO_AGENT = "demo";
@@ -11,10 +11,13 @@ export interface FirstStep {
   link: Pick<LinkProps, "to" | "search">;
 }
 
+/** What tells how far an organization is. */
+export type StepFacts = Pick<HomeQuery, "agents" | "providers" | "apiKeys">;
+
 /** What a newcomer with these permissions does first, in this order. `started` is whether there has been a session. */
 export function firstSteps(
   permissions: readonly Permission[],
-  { agents, providers, apiKeys }: GettingStartedQuery,
+  { agents, providers, apiKeys }: StepFacts,
   started: boolean,
 ): FirstStep[] {
   const steps: (FirstStep & { needs: Permission })[] = [
@@ -29,14 +32,14 @@ export function firstSteps(
       needs: "CATALOG_WRITE",
       title: "Create an agent",
       about: "Give it instructions and tools.",
-      done: agents.nodes.some(({ name }) => name !== DEMO_AGENT),
+      done: (agents?.nodes ?? []).some(({ name }) => name !== DEMO_AGENT),
       link: { to: "/agents/new" },
     },
     {
       needs: "PROVIDERS_MANAGE",
       title: "Connect a model provider",
       about: "Use Anthropic, OpenAI, Google or your own server.",
-      done: providers.nodes.some(({ kind }) => kind !== "SIMULATED"),
+      done: (providers?.nodes ?? []).some(({ kind }) => kind !== "SIMULATED"),
       link: { to: "/models" },
     },
     {

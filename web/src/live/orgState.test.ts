@@ -10,6 +10,7 @@ import {
   type OrgEvent,
   type OrgState,
   recentSessions,
+  startedSince,
   workingSessions,
 } from "./orgState";
 
@@ -162,7 +163,9 @@ describe("mergeBriefs", () => {
         const read = brief(2, { status: "STARTED" });
         const state = fold(life.slice(cut), mergeBriefs(fold(life.slice(0, cut)), [read]));
         const now = only(state);
-        expect(now).toEqual({ ...final, title: "Notes", runs: "Helper" });
+        // A reading says nothing of whether its beginning was seen.
+        const startedAs = cut === 0 ? 0 : 1;
+        expect(now).toEqual({ ...final, title: "Notes", runs: "Helper", startedAs });
       }),
     );
   });
@@ -233,4 +236,18 @@ describe("OrgFeed", () => {
     expect(workingSessions(feed.getSnapshot().org)).toEqual([]);
     expect(feed.getSnapshot().beginnings).toBe(2);
   });
+});
+
+it("knows of new sessions which are no trials once they have been read", () => {
+  const begun = (sessionId: string) => event("SessionStarted", 1, { sessionId, turnId: null });
+  let state = fold(["sess_1", "sess_2", "sess_3"].map(begun));
+  const news = (seen: number) => startedSince(state, seen).map(({ id, read }) => [id, read]);
+  expect(news(1)).toEqual([
+    ["sess_2", false],
+    ["sess_3", false],
+  ]);
+  state = mergeBriefs(state, [brief(1, { id: "sess_2", trial: true }), brief(2, { id: "sess_3" })]);
+  expect(news(1)).toEqual([["sess_3", true]]);
+  expect(recentSessions(state).map(({ id }) => id)).not.toContain("sess_2");
+  expect(news(3)).toEqual([]);
 });

@@ -25,8 +25,10 @@ export interface LiveSession {
   readonly turn: LiveTurn | null;
   /** How the latest turn that ended went wrong; undefined while that is not known. */
   readonly failure: LiveFailure | null | undefined;
-  /** False for one that is known from events alone, and so lacks its name. */
+  /** False for one that is known from events alone: it lacks its name, and may be a trial. */
   readonly read: boolean;
+  /** Which one it was of those that were started while this was looking, from 1; 0 for any other. */
+  readonly startedAs: number;
 }
 
 export interface LiveTurn {
@@ -47,7 +49,7 @@ export interface LiveFailure {
 /** What the organization's sessions are doing, made from reading them once and from events after that. */
 export interface OrgState {
   readonly sessions: Readonly<Record<string, LiveSession>>;
-  /** How many sessions were started while this was looking. */
+  /** How many sessions were started while this was looking, trials as well. */
   readonly started: number;
   /** Grows with each event after which something waits for somebody, or waits no more. */
   readonly waitsVersion: number;
@@ -64,14 +66,17 @@ export function foldOrgEvent(state: OrgState, event: OrgEvent): OrgState {
   if (event.__typename === "CaughtUp" || sessionId === null || sequence === null) return state;
   const before = state.sessions[sessionId];
   if (before && sequence <= before.sequence) return state;
+  const begins = event.__typename === "SessionStarted";
+  const started = state.started + (begins ? 1 : 0);
   const session = {
     ...apply(before ?? unreadSession(sessionId, event.occurredAt), event),
+    ...(begins && { startedAs: started }),
     sequence,
     updatedAt: event.occurredAt,
   };
   return {
     sessions: prune({ ...state.sessions, [sessionId]: session }),
-    started: state.started + (event.__typename === "SessionStarted" ? 1 : 0),
+    started,
     waitsVersion: state.waitsVersion + (WAIT_KINDS.includes(event.kind) ? 1 : 0),
   };
 }
@@ -89,6 +94,7 @@ function unreadSession(id: string, at: string): LiveSession {
     turn: null,
     failure: undefined,
     read: false,
+    startedAs: 0,
   };
 }
 
@@ -152,7 +158,11 @@ export function mergeBriefs(state: OrgState, briefs: readonly SessionBriefFragme
     if (!known || known.sequence <= read.sequence) {
       // The reading has no words of the turn under way; the event that began it does.
       const preview = known?.turn?.id === read.turn?.id ? (known?.turn?.preview ?? null) : null;
-      sessions[brief.id] = { ...read, turn: read.turn && { ...read.turn, preview } };
+      sessions[brief.id] = {
+        ...read,
+        turn: read.turn && { ...read.turn, preview },
+        startedAs: known?.startedAs ?? 0,
+      };
     } else {
       sessions[brief.id] = {
         ...known,
@@ -188,6 +198,7 @@ function sessionOfBrief(brief: SessionBriefFragment): LiveSession {
     },
     failure: failureOf(brief),
     read: true,
+    startedAs: 0,
   };
 }
 
@@ -232,6 +243,7 @@ function compare(left: string, right: string): number {
   return left < right ? -1 : 1;
 }
 
+/** All but trials. Those that have not been read may be trials, too: they are to be read before they are shown. */
 const listed = ({ sessions }: OrgState) => Object.values(sessions).filter(({ trial }) => !trial);
 
 /** Sessions that are at work on a turn, the one that has worked longest first. */
@@ -250,4 +262,9 @@ export function failedSessions(state: OrgState): LiveSession[] {
 
 export function recentSessions(state: OrgState): LiveSession[] {
   return listed(state).sort(newestFirst);
+}
+
+/** Those that were started after the first so many. */
+export function startedSince(state: OrgState, seen: number): LiveSession[] {
+  return listed(state).filter(({ startedAs }) => startedAs > seen);
 }
