@@ -19,7 +19,7 @@ export function ApiPage() {
   const { org } = useViewer();
   const [language, setLanguage] = useState<Language>("curl");
   const [chosen, setChosen] = useState<string | null>(null);
-  const { data, error } = useFresh(SessionFormOptionsDocument, { search: null });
+  const { data, error, reload } = useFresh(SessionFormOptionsDocument, { search: null });
   const agents = data?.agents.nodes ?? [];
   const agentId = chosen ?? agents[0]?.id ?? "";
 
@@ -28,7 +28,7 @@ export function ApiPage() {
       <PageHeader title="API" />
       <div className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto max-w-3xl space-y-8 p-4 sm:p-6">
-          <RequestError error={error} />
+          <RequestError error={error} onRetry={reload} />
           <Part title="1. Get a key">
             <KeyStep />
           </Part>

@@ -11,7 +11,10 @@ export type Language = (typeof LANGUAGES)[number];
 
 const MESSAGE = "What time is it in Tokyo?";
 
-/** A whole program: it makes a session, sends a message, and prints the tools and the answers as they come. */
+/**
+ * A whole program: it makes a session, sends a message, and prints the tools and the answers as they come. It stops, and
+ * says why, where something is refused or the turn waits for somebody.
+ */
 export function snippet(language: Language, of: SnippetOf): string {
   return { curl, JavaScript: javaScript, Python: python, Go: go }[language](of);
 }
@@ -26,6 +29,7 @@ const watch = `subscription ($session: ID!) {
   sessionEvents(sessionId: $session, after: 0) {
     kind
     ... on ToolCompleted { toolName }
+    ... on TurnWaiting { waits { kind } }
     ... on OutputCompleted { message { content { ... on TextPart { text } } } }
   }
 }`;
@@ -39,10 +43,13 @@ function curl(of: SnippetOf): string {
     -H "Content-Type: application/json" "$@"
 }
 
-session=$(ask -d '${body(create(of), "{}")}' |
-  sed 's/.*"id":"\\([^"]*\\)".*/\\1/')
+created=$(ask -d '${body(create(of), "{}")}')
+session=$(echo "$created" | sed -n 's/.*"id":"\\([^"]*\\)".*/\\1/p')
+[ -n "$session" ] || { echo "$created"; exit 1; }
 
-ask -d '${body(send, `{"session": "'$session'", "text": "${MESSAGE}"}`)}'
+sent=$(ask -d '${body(send, `{"session": "'$session'", "text": "${MESSAGE}"}`)}')
+echo "$sent"
+case $sent in *'"turn":{'*) ;; *) exit 1 ;; esac
 
 # Each event as it comes, until you stop it.
 ask -N -H "Accept: text/event-stream" \\
@@ -63,10 +70,18 @@ const ask = (query, variables, accept = "application/json") =>
     body: JSON.stringify({ query, variables }),
   });
 
-const created = await (await ask(\`${create(of)}\`)).json();
-const session = created.data.createSession.session.id;
+async function change(query, variables) {
+  const { data, errors } = await (await ask(query, variables)).json();
+  const answer = data && Object.values(data)[0];
+  const problem = errors?.[0] ?? answer.userErrors[0];
+  if (problem) throw new Error(problem.message);
+  return answer;
+}
 
-await ask(\`${send}\`, { session, text: "${MESSAGE}" });
+const created = await change(\`${create(of)}\`);
+const session = created.session.id;
+
+await change(\`${send}\`, { session, text: "${MESSAGE}" });
 
 const events = await ask(\`${watch}\`, { session }, "text/event-stream");
 
@@ -79,14 +94,15 @@ for await (const text of events.body.pipeThrough(new TextDecoderStream())) {
     const event = JSON.parse(line.slice(6)).data.sessionEvents;
     if (event.toolName) console.log("→", event.toolName);
     for (const part of event.message?.content ?? []) if (part.text) console.log(part.text);
-    if (event.kind === "SESSION_IDLED") process.exit();
+    if (event.waits) console.log("Waits for", event.waits.map(({ kind }) => kind).join(", "));
+    if (event.waits || event.kind === "SESSION_IDLED") process.exit();
   }
 }
 `;
 }
 
 function python(of: SnippetOf): string {
-  return `import json, os, urllib.request
+  return `import json, os, sys, urllib.request
 
 
 def ask(query, variables={}, accept="application/json"):
@@ -101,10 +117,18 @@ def ask(query, variables={}, accept="application/json"):
     ))
 
 
-created = json.load(ask("""${create(of)}"""))
-session = created["data"]["createSession"]["session"]["id"]
+def change(query, variables={}):
+    answer = json.load(ask(query, variables))
+    payload = next(iter((answer["data"] or {}).values()), None)
+    problems = answer.get("errors") or payload["userErrors"]
+    if problems:
+        sys.exit(problems[0]["message"])
+    return payload
 
-ask("""${send}""", {"session": session, "text": "${MESSAGE}"})
+
+session = change("""${create(of)}""")["session"]["id"]
+
+change("""${send}""", {"session": session, "text": "${MESSAGE}"})
 
 for line in ask("""${watch}""", {"session": session}, "text/event-stream"):
     if not line.startswith(b"data: {"):
@@ -115,7 +139,9 @@ for line in ask("""${watch}""", {"session": session}, "text/event-stream"):
     for part in event.get("message", {}).get("content", []):
         if "text" in part:
             print(part["text"])
-    if event["kind"] == "SESSION_IDLED":
+    if "waits" in event:
+        print("Waits for", ", ".join(wait["kind"] for wait in event["waits"]))
+    if "waits" in event or event["kind"] == "SESSION_IDLED":
         break
 `;
 }
@@ -153,17 +179,35 @@ func ask(query string, variables map[string]any, accept string) *http.Response {
 	return response
 }
 
-func main() {
-	var created struct {
-		Data struct{ CreateSession struct{ Session struct{ ID string } } }
+type problem struct{ Message string }
+
+// change runs a mutation, and returns the session that it made.
+func change(query string, variables map[string]any) (session string) {
+	var answer struct {
+		Errors []problem
+		Data   map[string]struct {
+			Session    struct{ ID string }
+			UserErrors []problem
+		}
 	}
-	answer := ask(\`${create(of)}\`, nil, "application/json")
-	if err := json.NewDecoder(answer.Body).Decode(&created); err != nil {
+	if err := json.NewDecoder(ask(query, variables, "application/json").Body).Decode(&answer); err != nil {
 		log.Fatal(err)
 	}
-	session := created.Data.CreateSession.Session.ID
+	problems := answer.Errors
+	for _, field := range answer.Data {
+		problems = append(problems, field.UserErrors...)
+		session = field.Session.ID
+	}
+	if len(problems) > 0 {
+		log.Fatal(problems[0].Message)
+	}
+	return session
+}
 
-	ask(\`${send}\`, map[string]any{"session": session, "text": "${MESSAGE}"}, "application/json")
+func main() {
+	session := change(\`${create(of)}\`, nil)
+
+	change(\`${send}\`, map[string]any{"session": session, "text": "${MESSAGE}"})
 
 	events := ask(\`${watch}\`, map[string]any{"session": session}, "text/event-stream")
 	lines := bufio.NewScanner(events.Body)
@@ -178,6 +222,7 @@ func main() {
 				SessionEvents struct {
 					Kind, ToolName string
 					Message        struct{ Content []struct{ Text string } }
+					Waits          []struct{ Kind string }
 				}
 			}
 		}
@@ -191,7 +236,10 @@ func main() {
 		for _, part := range e.Message.Content {
 			fmt.Println(part.Text)
 		}
-		if e.Kind == "SESSION_IDLED" {
+		for _, wait := range e.Waits {
+			fmt.Println("Waits for", wait.Kind)
+		}
+		if len(e.Waits) > 0 || e.Kind == "SESSION_IDLED" {
 			return
 		}
 	}
