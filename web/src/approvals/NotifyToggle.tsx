@@ -6,12 +6,15 @@ import { Button } from "@/ui/Button";
 /** Switches this browser's notifications of what waits. */
 export function NotifyToggle() {
   const [state, setState] = useState(notifyState);
-  if (state === "unsupported") return null;
-  if (state === "blocked") {
+  const [asked, setAsked] = useState(false);
+  if (state === "unsupported" && !asked) return null;
+  if (state === "blocked" || state === "unsupported") {
     return (
-      <span className="flex items-center gap-1.5 text-xs text-ink-3">
+      <span role="status" className="flex items-center gap-1.5 text-xs text-ink-3">
         <BellOff size={14} aria-hidden />
-        Your browser blocks notifications of this site.
+        {state === "blocked"
+          ? "Your browser blocks notifications of this site."
+          : "This browser can't show notifications of a site."}
       </span>
     );
   }
@@ -22,7 +25,10 @@ export function NotifyToggle() {
       look="ghost"
       aria-pressed={on}
       title="Shown by this browser while you look at something else"
-      onClick={async () => setState(await switchNotifications(!on))}
+      onClick={async () => {
+        setAsked(true);
+        setState(await switchNotifications(!on));
+      }}
     >
       <Icon size={14} aria-hidden />
       {on ? "Notifications on" : "Notify me"}

@@ -3,10 +3,12 @@ import { isForPage } from "@/shell/keys";
 
 /**
  * J and K go through the cards of a list, A approves and D denies the one that has the focus: nothing is decided that the
- * reader has not gone to. When its card is gone, the next one gets the focus. `count` is how many cards there are.
+ * reader has not gone to. When its card is gone, the next one gets the focus, and is gone to by J. `count` is how many
+ * cards there are.
  */
 export function useWaitKeys(list: RefObject<HTMLElement | null>, count: number): void {
   const decidedAt = useRef<number | null>(null);
+  const offered = useRef<HTMLElement>(undefined);
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -14,10 +16,13 @@ export function useWaitKeys(list: RefObject<HTMLElement | null>, count: number):
       const cards = cardsIn(list.current);
       const at = cards.findIndex((card) => card.contains(document.activeElement));
       const key = event.key.toLowerCase();
+      const isOffered = at !== -1 && offered.current === document.activeElement;
       if (key === "j" || key === "k") {
-        const next = at === -1 ? 0 : at + (key === "j" ? 1 : -1);
+        const next = at === -1 ? 0 : key === "k" ? at - 1 : isOffered ? at : at + 1;
+        offered.current = undefined;
         focus(cards[next]);
       } else if (key === "a" || key === "d") {
+        if (isOffered) return;
         const button = cards[at]?.querySelector<HTMLButtonElement>(
           `button[aria-keyshortcuts="${key.toUpperCase()}"]`,
         );
@@ -27,8 +32,15 @@ export function useWaitKeys(list: RefObject<HTMLElement | null>, count: number):
       } else return;
       event.preventDefault();
     };
+    const onPointer = () => {
+      offered.current = undefined;
+    };
     window.addEventListener("keydown", onKey);
-    return () => window.removeEventListener("keydown", onKey);
+    window.addEventListener("pointerdown", onPointer);
+    return () => {
+      window.removeEventListener("keydown", onKey);
+      window.removeEventListener("pointerdown", onPointer);
+    };
   }, [list]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is for the change of the count.
@@ -37,7 +49,8 @@ export function useWaitKeys(list: RefObject<HTMLElement | null>, count: number):
     decidedAt.current = null;
     if (at === null || document.activeElement !== document.body) return;
     const cards = cardsIn(list.current);
-    focus(cards[Math.min(at, cards.length - 1)]);
+    offered.current = cards[Math.min(at, cards.length - 1)];
+    focus(offered.current);
   }, [list, count]);
 }
 

@@ -196,6 +196,7 @@ function CapabilityRow(props: CapabilityRowProps) {
           <Suspense fallback={<Spinner />}>
             <SettingsEditor
               label={`Settings of ${name}`}
+              short="Settings"
               schema={(configSchema ?? { type: "object" }) as Schema}
               text={picked.config}
               onChange={onChange}

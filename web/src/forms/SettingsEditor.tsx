@@ -10,6 +10,8 @@ import { type Fields, resolve, type Schema } from "./schema";
 interface SettingsEditorProps {
   /** What is edited, such as "Settings of Approvals". */
   label: string;
+  /** The same in a word, such as "Settings". */
+  short: string;
   schema: Schema;
   /** JSON as it is typed; empty for none. */
   text: string;
@@ -22,7 +24,7 @@ const VIEWS = ["Form", "JSON"] as const;
 
 /** An object as a form from its schema, or as JSON. What the form doesn't know stays as it is. */
 export default function SettingsEditor(props: SettingsEditorProps) {
-  const { label, schema, text, onChange, errors, references } = props;
+  const { label, short, schema, text, onChange, errors, references } = props;
   const read = readObject(text);
   const problem = "problem" in read ? read.problem : null;
   const [view, setView] = useState<(typeof VIEWS)[number]>(problem === null ? "Form" : "JSON");
@@ -37,7 +39,7 @@ export default function SettingsEditor(props: SettingsEditorProps) {
       />
       {view === "JSON" && (
         <Field
-          label={`${label.split(" ", 1)[0]} as JSON`}
+          label={`${short} as JSON`}
           errors={problem === null ? errors.map(({ message }) => message) : [problem]}
         >
           {(control) => (

@@ -13,7 +13,7 @@ export function TextValueField(props: FieldProps) {
   const { references } = useForm();
   const look = useLook(props);
   const text = typeof value === "string" ? value : "";
-  const change = (next: string) => onChange(next === "" ? undefined : next);
+  const change = (next: string) => onChange(next === "" && !schema["x-empty"] ? undefined : next);
   const named = schema["x-reference"] && references[schema["x-reference"]];
   if (named) {
     const options = named.map(({ name, displayName }) => [name, displayName] as const);

@@ -25,6 +25,7 @@ async function drawn(schema: Schema, value: unknown): Promise<{ now: () => unkno
     return (
       <SettingsEditor
         label="Settings of the test"
+        short="Settings"
         schema={schema}
         text={text}
         onChange={setText}

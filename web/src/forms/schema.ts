@@ -28,6 +28,8 @@ export interface Schema {
   "x-order"?: number;
   "x-group"?: string;
   "x-multiline"?: boolean;
+  /** An empty text is a value, and not the lack of one. */
+  "x-empty"?: boolean;
   "x-reference"?: Reference;
   /** The words for values of `enum`. Without one, they are the values that there are to choose from. */
   "x-labels"?: Record<string, string>;

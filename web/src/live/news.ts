@@ -1,22 +1,15 @@
 import type { WaitNewsQuery } from "@/gql/graphql";
 import type { OrgEvent } from "./orgState";
 
-/** Something that may have begun to wait for the viewer. */
-export type News =
-  | { readonly kind: "wait"; readonly id: string }
-  | { readonly kind: "pause"; readonly id: string };
-
-/** What an event of the organization says has begun to wait for people: waits, or a session that a budget has paused. */
-export function newsOf(event: OrgEvent): News[] {
+/** The ids of what an event of the organization says has begun to wait for people: waits, or a session that a budget has paused. */
+export function newsOf(event: OrgEvent): string[] {
   switch (event.__typename) {
     case "ApprovalRequested":
-      return [{ kind: "wait", id: event.waitId }];
+      return [event.waitId];
     case "TurnWaiting":
-      return event.waits
-        .filter(({ kind }) => kind === "QUESTION")
-        .map(({ id }) => ({ kind: "wait", id }));
+      return event.waits.filter(({ kind }) => kind === "QUESTION").map(({ id }) => id);
     case "SessionPaused":
-      return event.sessionId === null ? [] : [{ kind: "pause", id: event.sessionId }];
+      return event.sessionId === null ? [] : [event.sessionId];
     default:
       return [];
   }

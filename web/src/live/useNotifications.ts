@@ -14,7 +14,7 @@ export function useNotifications(): (event: OrgEvent) => void {
   return useCallback(
     (event: OrgEvent) => {
       if (!notifiesNow()) return;
-      for (const { id } of newsOf(event)) {
+      for (const id of newsOf(event)) {
         void client
           .query(WaitNewsDocument, { id }, { requestPolicy: "network-only" })
           .then(({ data }) => {

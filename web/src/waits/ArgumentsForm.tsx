@@ -38,6 +38,7 @@ export default function ArgumentsForm({
     <form onSubmit={submit} className="space-y-2">
       <SettingsEditor
         label="Arguments"
+        short="Arguments"
         schema={schema}
         text={text}
         onChange={store}

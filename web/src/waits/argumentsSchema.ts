@@ -20,6 +20,7 @@ function schemaOf(title: string, value: unknown): Schema {
       return {
         type: "string",
         title,
+        "x-empty": true,
         "x-multiline": value.length > LONG_TEXT || value.includes("\n"),
       };
     case "number":
