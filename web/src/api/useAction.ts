@@ -35,6 +35,11 @@ export function useAction<Data extends Record<string, Payload>, Variables extend
   };
 }
 
+/** Why an attempt failed, in one line; null when it did not. */
+export function problemOf({ failure, refusals }: Pick<Attempt, "failure" | "refusals">) {
+  return failure ?? refusals[0]?.message ?? null;
+}
+
 export function payloadOf<Data extends object>(
   data: Data | null | undefined,
 ): Data[keyof Data] | null {

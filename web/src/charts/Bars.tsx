@@ -24,7 +24,7 @@ export function Bars({ label, bars, height }: BarsProps) {
       {bars.map(({ startsAt, count, bad }) => (
         <span
           key={startsAt}
-          title={`${formatDateTime(startsAt)}: ${formatCount(count)}${bad > 0 && bad < count ? `, ${formatCount(bad)} failed` : ""}`}
+          title={`${formatDateTime(startsAt)}: ${[count > bad && formatCount(count), bad > 0 && `${formatCount(bad)} failed`].filter(Boolean).join(", ") || "0"}`}
           className="flex h-full min-w-px flex-1 flex-col justify-end"
         >
           <span className="bg-accent" style={{ height: Math.max(size(count) - size(bad), 0) }} />

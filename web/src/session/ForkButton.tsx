@@ -1,7 +1,6 @@
 import { GitFork, RotateCcw } from "lucide-react";
 import type { ReactNode } from "react";
-import { otherErrors } from "@/api/errors";
-import { type Attempt, useAction } from "@/api/useAction";
+import { type Attempt, problemOf, useAction } from "@/api/useAction";
 import { ForkSessionDocument, RerunTurnDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
 import { useMade } from "./useMade";
@@ -59,7 +58,7 @@ interface MakingProps {
 
 /** A button that makes a session, and what became of it when that failed. */
 function Making({ attempt, onMake, className, children }: MakingProps) {
-  const problem = attempt.failure ?? otherErrors(attempt.refusals, [])[0]?.message;
+  const problem = problemOf(attempt);
   return (
     <span className="inline-flex flex-wrap items-center gap-2">
       <Button look="ghost" className={className ?? ""} disabled={attempt.busy} onClick={onMake}>

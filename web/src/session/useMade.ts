@@ -7,7 +7,7 @@ interface Made {
 }
 
 /**
- * Makes a session of an input and goes there. A second try of the same, after a lost answer, gives the same session; once it has
+ * Makes a session of an input and goes there; false when that failed. A second try of the same, after a lost answer, gives the same session; once it has
  * been made, the same input makes another one.
  */
 export function useMade() {
@@ -18,11 +18,12 @@ export function useMade() {
     input: string,
     run: (idempotencyKey: string) => Promise<Made | null>,
     onMade: () => void = () => {},
-  ) => {
+  ): Promise<boolean> => {
     const made = await run(keyOf({ input, count: count.current }));
-    if (!made?.session) return;
+    if (!made?.session) return false;
     count.current += 1;
     onMade();
     void navigate({ to: "/sessions/$sessionId", params: { sessionId: made.session.id } });
+    return true;
   };
 }

@@ -38,7 +38,17 @@ export default function Shortcuts({ onClose }: { onClose: () => void }) {
             ["Send the message", "Enter"],
             ["New line", "Shift", "Enter"],
             ["Stop the turn", command, "."],
-            ["Move in the timeline", "↑", "↓"],
+          ]}
+        />
+        <Group
+          title="In the timeline"
+          shortcuts={[
+            ["Move", "↑", "↓"],
+            ["Show or hide the calls of a turn", "→", "←"],
+            ["Zoom in and out", "+", "−"],
+            ["Move what is shown", "Shift", "←", "→"],
+            ["Fit what is selected", "F"],
+            ["Show the whole turn", "0"],
           ]}
         />
         {on && (

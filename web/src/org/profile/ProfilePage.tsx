@@ -53,19 +53,24 @@ export function ProfilePage() {
 
 /** Whether this organization's waits are mailed. On a server that sends no such mail there is nothing to switch. */
 function WaitMail() {
-  const { data, reload } = useFresh(WaitMailDocument, {});
+  const { data } = useFresh(WaitMailDocument, {});
   const set = useAction(SetWaitMailDocument);
-  const on = data?.viewer.waitMail ?? null;
-  if (on === null) return null;
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const known = data?.viewer.waitMail ?? null;
+  if (known === null) return null;
+  const change = async (next: boolean) => {
+    setChosen(next);
+    if (!(await set.run({ enabled: next }))) setChosen(chosen);
+  };
   return (
     <div className="card space-y-2 p-4 text-sm">
       <label className="flex items-start gap-3">
         <input
           type="checkbox"
           className="mt-0.75 size-3.5 accent-accent"
-          checked={on}
+          checked={chosen ?? known}
           disabled={set.busy}
-          onChange={(event) => void set.run({ enabled: event.target.checked }).then(reload)}
+          onChange={(event) => void change(event.target.checked)}
         />
         <span className="min-w-0">
           <span className="block font-medium">Mail me what waits for me</span>

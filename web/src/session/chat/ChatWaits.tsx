@@ -27,7 +27,7 @@ export default function ChatWaits({ sessionId, feed }: ChatWaitsProps) {
   );
   return (
     <>
-      <RequestError error={error} />
+      <RequestError error={error} onRetry={reload} />
       {open.length > 0 && (
         <WaitList label="Waits" className="mt-4 space-y-3" waits={open} onResolved={reload} />
       )}

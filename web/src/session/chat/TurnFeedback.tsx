@@ -1,5 +1,5 @@
 import { ThumbsDown, ThumbsUp } from "lucide-react";
-import { useAction } from "@/api/useAction";
+import { problemOf, useAction } from "@/api/useAction";
 import { RateTurnDocument, type Rating } from "@/gql/graphql";
 import { useViewer } from "@/shell/viewer";
 import { Button, IconButton } from "@/ui/Button";
@@ -26,7 +26,7 @@ export function TurnFeedback({ turnId }: { turnId: string }) {
     const { rating = null, comment = null } = say ?? {};
     if (await rate.run({ input: { turnId, rating, comment } })) onRated(turnId, say);
   };
-  const problem = rate.refusals[0]?.message ?? rate.failure;
+  const problem = problemOf(rate);
   return (
     <>
       <fieldset className="flex items-center text-ink-3">

@@ -1,5 +1,3 @@
-import { useNavigate } from "@tanstack/react-router";
-import { useIdempotencyKey } from "@/api/idempotency";
 import { useAction } from "@/api/useAction";
 import { useFresh } from "@/api/useFresh";
 import { ModelOptions } from "@/catalog/ModelOptions";
@@ -8,6 +6,7 @@ import { RequestError } from "@/ui/ErrorNote";
 import { SelectField } from "@/ui/Field";
 import { FormDialog } from "@/ui/FormDialog";
 import { useFields } from "@/ui/useFields";
+import { useMade } from "../useMade";
 
 interface RerunDialogProps {
   turnId: string;
@@ -16,19 +15,15 @@ interface RerunDialogProps {
 
 /** Answers the message of a turn again in a fork that ends before it, and goes there. */
 export default function RerunDialog({ turnId, onClose }: RerunDialogProps) {
-  const navigate = useNavigate();
   const rerun = useAction(RerunTurnDocument);
-  const keyOf = useIdempotencyKey();
+  const made = useMade();
   const [{ modelId }, field] = useFields({ modelId: "" }, rerun.refusals);
-  const { data, error } = useFresh(RerunModelsDocument, {});
+  const { data, error, reload } = useFresh(RerunModelsDocument, {});
 
-  const run = async () => {
-    const input = { turnId, modelId: modelId || null };
-    const answer = await rerun.run({ input: { ...input, idempotencyKey: keyOf(input) } });
-    if (!answer?.session) return false;
-    void navigate({ to: "/sessions/$sessionId", params: { sessionId: answer.session.id } });
-    return true;
-  };
+  const run = () =>
+    made(modelId, (idempotencyKey) =>
+      rerun.run({ input: { turnId, modelId: modelId || null, idempotencyKey } }),
+    );
   return (
     <FormDialog
       title="Run again"
@@ -42,7 +37,7 @@ export default function RerunDialog({ turnId, onClose }: RerunDialogProps) {
         The message of this turn is answered again in a fork of the session that ends before it.
         This session stays as it is.
       </p>
-      <RequestError error={error} />
+      <RequestError error={error} onRetry={reload} />
       <SelectField label="Model" none="The same as before" {...field("modelId")}>
         <ModelOptions models={data?.models.nodes ?? []} chosen={modelId} />
       </SelectField>
