@@ -114,6 +114,16 @@ test("the list of sessions is sorted, narrowed, and saved as a view", async ({ p
   await table.getByRole("button", { name: "Duration" }).click();
   await expect(rows.first()).toContainText("Left alone");
 
+  // What is no amount is marked, and counts for nothing.
+  const cost = page.getByLabel("Cost to, $");
+  await cost.fill("1,5");
+  await expect(cost).toHaveAttribute("aria-invalid", "true");
+  await cost.fill("1.5");
+  await expect(page).toHaveURL(/costTo=/);
+  await expect(rows).toHaveCount(2);
+  await cost.fill("");
+  await expect(page).not.toHaveURL(/costTo=/);
+
   await page.getByRole("combobox", { name: "Last turn" }).selectOption("Completed");
   await expect(rows).toHaveCount(1);
   await page.getByRole("button", { name: "Columns" }).click();
@@ -127,6 +137,12 @@ test("the list of sessions is sorted, narrowed, and saved as a view", async ({ p
   const view = page.getByRole("button", { name: "Done by this one", exact: true });
   await expect(view).toHaveAttribute("aria-pressed", "true");
   await page.getByRole("button", { name: "All sessions" }).click();
+  await expect(view).toHaveAttribute("aria-pressed", "false");
+  // They are still all after a look at one of them.
+  await rows.first().getByRole("link").first().click();
+  await expect(page.getByRole("log", { name: "Conversation" })).toBeVisible();
+  await page.goBack();
+  await expect(rows).toHaveCount(2);
   await expect(view).toHaveAttribute("aria-pressed", "false");
   // Whoever comes to the list begins with it, from any browser.
   await page.goto("/sessions");

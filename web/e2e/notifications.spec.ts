@@ -5,6 +5,7 @@ import {
   openNewSession,
   send,
   signIn,
+  turnSummary,
   WRITE_NOTES,
   waitCard,
 } from "./steps";
@@ -46,11 +47,17 @@ test("what begins to wait is told by the browser while the page is hidden, once 
   });
   await send(page, WRITE_NOTES);
   await expect(waitCard(page, "APPROVAL")).toBeVisible();
+  // By the time of the second request the first would long have been told.
+  await page.getByRole("button", { name: "Approve", exact: true }).click();
+  await expect(turnSummary(page)).toBeVisible();
+  await send(page, WRITE_NOTES);
+  await expect(waitCard(page, "APPROVAL")).toBeVisible();
   expect(await shown()).toEqual([]);
 
   await page.getByRole("link", { name: /^Approvals/ }).click();
   await page.getByRole("button", { name: "Notify me" }).click();
   await expect(page.getByRole("button", { name: "Notifications on" })).toBeVisible();
+  expect(await shown()).toEqual(["Notifications are on You will see here what waits for you."]);
   await openNewSession(page, agent, "Asked for");
   await page.evaluate(() => {
     window.hide = true;

@@ -42,6 +42,12 @@ test("a draft is tried beside the last saved revision, and leaves no trace in li
   await expect(draft.locator('[data-role="user"]')).toHaveCount(2);
   await expect(saved.locator('[data-role="user"]')).toHaveCount(2);
 
+  // A look at the configuration ends no trial.
+  await page.getByRole("button", { name: "Effective config" }).click();
+  await expect(panel).toBeHidden();
+  await page.getByRole("button", { name: "Try it" }).click();
+  await expect(draft.locator('[data-role="user"]')).toHaveCount(2);
+
   const { agent, sessions, trials } = await request<{
     agent: { revision: number; sessions: { totalCount: number } };
     sessions: { totalCount: number };
