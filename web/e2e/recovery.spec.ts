@@ -88,3 +88,26 @@ test("a session that was opened while the server was away comes by itself, and s
   await expect(agentMessages(page).last()).toContainText("held back", { timeout: 30_000 });
   await expect(userMessages(page)).toHaveCount(1);
 });
+
+test("code that was asked for while the server was away comes when it is back", async ({
+  page,
+  ostler,
+}) => {
+  await signIn(page);
+  await openNewSession(page, await createAgent(page, "sim-echo"), "Later");
+  await page.evaluate(() => {
+    document.documentElement.dataset.same = "page";
+  });
+  await ostler.kill();
+  await expect(page.getByText(/Reconnecting/)).toBeVisible();
+  const asked = page.waitForEvent("requestfailed", (each) => each.url().includes("/assets/"));
+  await page.locator("body").click({ position: { x: 1, y: 1 } });
+  await page.keyboard.press("?");
+  await asked;
+  const sheet = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  await expect(sheet).toHaveCount(0);
+  await ostler.run();
+  await expect(sheet).toBeVisible({ timeout: 20_000 });
+  // This browser asks again for what has failed, so that nothing of the page is lost.
+  await expect(page.locator("html")).toHaveAttribute("data-same", "page");
+});

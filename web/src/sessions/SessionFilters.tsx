@@ -94,7 +94,7 @@ export function SessionFilters() {
         <summary className="w-fit cursor-pointer rounded text-xs text-ink-2 hover:text-ink">
           {narrowed ? "Filters" : "More filters"}
         </summary>
-        <div className="mt-2 flex flex-wrap items-end gap-2">
+        <div className="mt-2 flex flex-wrap gap-2">
           <Filter
             className="w-full sm:w-44"
             label="Agent"
@@ -143,6 +143,8 @@ export function SessionFilters() {
             options={known?.models.nodes.map(({ id, displayName }) => [id, displayName]) ?? []}
             onChange={(id) => change({ model: id })}
           />
+        </div>
+        <div className="mt-2 flex flex-wrap gap-2">
           {TYPED.map(([name, label, typed]) => (
             <div key={name} className="w-[calc(50%-0.25rem)] sm:w-36">
               <label htmlFor={`filter-${name}`} className="mb-1 block text-xs text-ink-2">
