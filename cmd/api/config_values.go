@@ -120,6 +120,14 @@ func durationOrOff(field func(c *config) *time.Duration) func(*config, string) e
 	}
 }
 
+// mailsWaitsAfter returns after how long people get mail about what waits for them; 0 for never.
+func (c config) mailsWaitsAfter() time.Duration {
+	if c.smtpURL == "" {
+		return 0
+	}
+	return c.waitMailAfter
+}
+
 // waitMailAfter leaves time for waits that are being committed, and for people who are there anyway.
 func waitMailAfter(c *config, v string) error {
 	err := durationOrOff(func(c *config) *time.Duration { return &c.waitMailAfter })(c, v)

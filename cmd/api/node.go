@@ -23,6 +23,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/secrets"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/waitmail"
 	"github.com/ostler-dev/ostler/internal/webhooks"
 	"github.com/ostler-dev/ostler/web"
 )
@@ -134,7 +135,7 @@ func (n *node) server() (*httpapi.Server, error) {
 	root := &resolvers.Resolver{
 		Version: version, Events: n.hub, Log: n.eventLog, Catalog: n.cat, Orgs: n.people, Sessions: n.work, Secrets: n.orgSecrets,
 		Audit: n.auditLog, Hooks: n.hooks, Spending: n.budgets, Usage: n.usage, Payments: n.paying,
-		ModelViews: runtime.NewModelViews(n.db, n.cat),
+		ModelViews: runtime.NewModelViews(n.db, n.cat), WaitMail: waitmail.NewSettings(n.db, n.clk, n.cfg.mailsWaitsAfter()),
 	}
 	server, err := httpapi.New(httpapi.Config{
 		Limits:  httpapi.Limits{ImageBytes: sessions.MaxImageBytes, Strangers: n.cfg.strangers},

@@ -140,7 +140,6 @@ func openPeople(cfg config, db *store.DB, clk clock.Clock, log *slog.Logger, id 
 	people, err := orgs.New(orgs.Config{
 		DB: db, Clock: clk, Passwords: auth.NewPasswords(), Tokens: id.tokens, Secrets: id.keeper, Seeder: cat,
 		AdminEmail: cfg.adminEmail, AdminPassword: cfg.adminPassword, Limits: most, Creators: orgs.Creators(cfg.orgCreators), PersonOrgs: cfg.personOrgs, Descendants: cfg.descendants, Resets: resets, Issuer: issuer,
-		WaitMail: sender != nil && cfg.waitMailAfter > 0,
 	})
 	if err != nil {
 		return nil, err

@@ -96,9 +96,9 @@ func (n *node) background() []background.Service {
 			Reconciler: books.NewReconciler(n.db, n.clk), Clock: n.clk, Logger: n.log, Meter: n.meter, Interval: n.cfg.budgetCheck,
 		}).Job())
 	}
-	if n.mail != nil && n.cfg.waitMailAfter > 0 {
+	if after := n.cfg.mailsWaitsAfter(); after > 0 {
 		list = append(list, waitmail.New(waitmail.Config{
-			DB: n.db, Clock: n.clk, Logger: n.log, Sessions: n.work, Catalog: n.cat, Mail: n.mail, PublicURL: n.cfg.publicURL, After: n.cfg.waitMailAfter,
+			DB: n.db, Clock: n.clk, Logger: n.log, Sessions: n.work, Catalog: n.cat, Mail: n.mail, PublicURL: n.cfg.publicURL, After: after,
 		}).Job())
 	}
 	return append(list,

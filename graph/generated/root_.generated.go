@@ -11572,7 +11572,7 @@ type Viewer {
   orgs: [Org!]! @goField(forceResolver: true)
   "Whether the caller may create an organization: the server's operator must allow it, and the limit per person must not be reached."
   canCreateOrg: Boolean! @goField(forceResolver: true)
-  "Whether the caller gets mail about approvals, questions and paused sessions of this organization that have been waiting for them; null for an API key, and on a server that sends no such mail."
+  "Whether the caller gets mail about approvals, questions and paused sessions of this organization that have been waiting for them; null for an API key, for a member who may resolve none of them, and on a server that sends no such mail."
   waitMail: Boolean @goField(forceResolver: true)
 }
 

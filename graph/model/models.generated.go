@@ -1976,7 +1976,7 @@ type Viewer struct {
 	Orgs []*Org `json:"orgs"`
 	// Whether the caller may create an organization: the server's operator must allow it, and the limit per person must not be reached.
 	CanCreateOrg bool `json:"canCreateOrg"`
-	// Whether the caller gets mail about approvals, questions and paused sessions of this organization that have been waiting for them; null for an API key, and on a server that sends no such mail.
+	// Whether the caller gets mail about approvals, questions and paused sessions of this organization that have been waiting for them; null for an API key, for a member who may resolve none of them, and on a server that sends no such mail.
 	WaitMail *bool `json:"waitMail,omitempty"`
 	// The caller's API key; null for a person.
 	APIKey *APIKey `json:"apiKey,omitempty"`

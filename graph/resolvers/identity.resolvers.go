@@ -130,7 +130,7 @@ func (r *viewerResolver) CanCreateOrg(ctx context.Context, obj *model.Viewer) (b
 
 // WaitMail is the resolver for the waitMail field.
 func (r *viewerResolver) WaitMail(ctx context.Context, obj *model.Viewer) (*bool, error) {
-	return r.Resolver.Orgs.WaitMail(ctx, auth.FromContext(ctx))
+	return r.Resolver.WaitMail.Enabled(ctx, auth.FromContext(ctx))
 }
 
 // Org returns generated.OrgResolver implementation.

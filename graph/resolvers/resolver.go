@@ -15,6 +15,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/payments"
 	"github.com/ostler-dev/ostler/internal/runtime"
 	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/waitmail"
 	"github.com/ostler-dev/ostler/internal/webhooks"
 )
 
@@ -39,6 +40,8 @@ type Resolver struct {
 	Secrets Secrets
 	// Audit is the log of who did what.
 	Audit *audit.Log
+	// WaitMail is who wants mail about what waits for them.
+	WaitMail *waitmail.Settings
 	// Usage tells what was used.
 	Usage *books.Usage
 }

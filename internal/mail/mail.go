@@ -89,32 +89,72 @@ func New(cfg Config) (*Sender, error) {
 	return s, nil
 }
 
-// Send hands a message to the server, within half a minute. When it fails the message may have been taken nevertheless.
+// Why a message was not handed over. An error of Send that is none of them leaves open whether the server has taken the message: the connection
+// broke when all of it had been sent.
+var (
+	// ErrUnavailable says that no message can be handed over now: there is no connection, or the server takes nothing from this sender.
+	ErrUnavailable = errors.New("the mail server takes no messages")
+	// ErrDeferred says that the server may take this message later.
+	ErrDeferred = errors.New("the mail server does not take this message now")
+	// ErrRefused says that nobody will take this message.
+	ErrRefused = errors.New("this message can't be sent")
+)
+
+// Send hands a message to the server, within half a minute. See ErrUnavailable for how it fails.
 func (s *Sender) Send(ctx context.Context, m Message) error {
+	msg, err := s.compose(m)
+	if err != nil {
+		return fmt.Errorf("send a message: %w: %w", ErrRefused, err)
+	}
+	client, err := gomail.NewClient(s.host, s.options...)
+	if err != nil {
+		return fmt.Errorf("send a message: %w: %w", ErrUnavailable, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	if err := client.DialAndSendWithContext(ctx, msg); err != nil && !msg.IsDelivered() {
+		return fmt.Errorf("send a message by %s: %w", s.host, whyNot(err))
+	}
+	return nil
+}
+
+func (s *Sender) compose(m Message) (*gomail.Msg, error) {
 	if err := CheckAddress(m.To); err != nil {
-		return fmt.Errorf("send a message: the address: %w", err)
+		return nil, fmt.Errorf("the address: %w", err)
 	}
 	if strings.ContainsFunc(m.Subject, unicode.IsControl) {
-		return errors.New("send a message: the subject holds control characters")
+		return nil, errors.New("the subject holds control characters")
 	}
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	if err := errors.Join(msg.From(s.from), msg.To(m.To)); err != nil {
-		return fmt.Errorf("send a message: %w", err)
+		return nil, err //nolint:wrapcheck // by Send
 	}
 	msg.Subject(m.Subject)
 	// Nobody's automatic answer is wanted.
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	msg.SetBodyString(gomail.TypeTextPlain, m.Text)
-	client, err := gomail.NewClient(s.host, s.options...)
-	if err != nil {
-		return fmt.Errorf("send a message: %w", err)
+	return msg, nil
+}
+
+// whyNot adds to an error of sending what became of the message, where that is known.
+func whyNot(err error) error {
+	failed, ok := errors.AsType[*gomail.SendError](err)
+	if !ok {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err) // it had not begun
 	}
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
-	if err := client.DialAndSendWithContext(ctx, msg); err != nil {
-		return fmt.Errorf("send a message by %s: %w", s.host, err)
+	code := failed.ErrorCode() // 0 where the server has not answered
+	switch failed.Reason {
+	case gomail.ErrSMTPRcptTo, gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
+		switch {
+		case code >= 500:
+			return fmt.Errorf("%w: %w", ErrRefused, err)
+		case code >= 400:
+			return fmt.Errorf("%w: %w", ErrDeferred, err)
+		case failed.Reason == gomail.ErrSMTPDataClose:
+			return err
+		}
 	}
-	return nil
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
 // CheckAddress takes nothing but one bare address: whatever else a header can hold must not get in by it.

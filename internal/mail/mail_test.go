@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -125,19 +126,43 @@ func TestNothingGetsIntoTheHeaders(t *testing.T) {
 	server.None(t)
 }
 
-func TestFailuresAreTold(t *testing.T) {
+func TestAFailureTellsWhatBecameOfTheMessage(t *testing.T) {
 	t.Parallel()
-	server := mailtest.Start(t, mailtest.Config{Refuse: "550 no such user"})
-	s := sender(t, "smtp://"+server.Addr, nil)
-	if err := s.Send(t.Context(), hello); err == nil || !strings.Contains(err.Error(), "no such user") {
-		t.Errorf("got %v", err)
+	answer := func(text string) func(string) string { return func(string) string { return text } }
+	ended, end := context.WithCancel(t.Context())
+	end()
+	bad := hello
+	bad.To = "nobody"
+	for name, test := range map[string]struct {
+		server mailtest.Config
+		ctx    context.Context
+		m      Message
+		want   error // nil where nobody knows
+		says   string
+	}{
+		"a recipient that is refused":         {mailtest.Config{Refuse: answer("550 no such user")}, t.Context(), hello, ErrRefused, "no such user"},
+		"a recipient that is put off":         {mailtest.Config{Refuse: answer("450 try later")}, t.Context(), hello, ErrDeferred, "try later"},
+		"a text that is refused":              {mailtest.Config{Answer: "554 no spam"}, t.Context(), hello, ErrRefused, "no spam"},
+		"a text that is put off":              {mailtest.Config{Answer: "452 full"}, t.Context(), hello, ErrDeferred, "full"},
+		"an address that is none":             {mailtest.Config{}, t.Context(), bad, ErrRefused, "address"},
+		"a context that has ended":            {mailtest.Config{}, ended, hello, ErrUnavailable, ""},
+		"a server that hangs up after it all": {mailtest.Config{Answer: "-"}, t.Context(), hello, nil, ""},
+	} {
+		server := mailtest.Start(t, test.server)
+		err := sender(t, "smtp://"+server.Addr, nil).Send(test.ctx, test.m)
+		if err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		for _, what := range []error{ErrRefused, ErrDeferred, ErrUnavailable} {
+			if is := errors.Is(err, what); is != (what == test.want) { //nolint:errorlint // which of them it is
+				t.Errorf("%s: that %q is %v, got %v", name, what, is, err)
+			}
+		}
+		server.None(t)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := s.Send(ctx, hello); err == nil {
-		t.Error("it was sent after its context had ended")
+	if err := sender(t, "smtp://127.0.0.1:1", nil).Send(t.Context(), hello); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("where nobody listens: got %v", err)
 	}
-	server.None(t)
 }
 
 func TestAddressesOfServers(t *testing.T) {

@@ -147,6 +147,18 @@ func (d ApprovalDecision) Actor() Actor {
 	return Actor{Kind: d.ActorKind, ID: d.ActorID, Maker: d.Voter.Maker}
 }
 
+// WaitMail is what a member of an organization was mailed of what waits for them. Who never was, and never switched it off, has none.
+type WaitMail struct {
+	OrgID  OrgID  `gorm:"primaryKey"`
+	UserID UserID `gorm:"primaryKey"`
+	// ToldThrough is the time up to which they were told of the waits that were made until then.
+	ToldThrough Millis
+	// MailedAt is when the last mail was claimed; 0 for never.
+	MailedAt Millis
+	// OffSince is since when they want none; nil for those who do.
+	OffSince *Millis
+}
+
 // HookJob is a run of hooks that comes after what it is about was committed.
 type HookJob struct {
 	OrgID     OrgID     `gorm:"primaryKey"`

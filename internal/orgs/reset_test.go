@@ -306,7 +306,7 @@ func TestWithoutMailTheLinkIsLogged(t *testing.T) {
 
 func TestMailThatIsRefusedIsLogged(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		server, log := mailtest.Start(t, mailtest.Config{Refuse: "550 mailbox full"}), &lockedBuffer{}
+		server, log := mailtest.Start(t, mailtest.Config{Refuse: func(string) string { return "550 mailbox full" }}), &lockedBuffer{}
 		sender, err := mail.New(mail.Config{URL: "smtp://" + server.Addr, From: "ostler@ostler.test"})
 		if err != nil {
 			t.Fatal(err)

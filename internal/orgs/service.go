@@ -32,7 +32,7 @@ type SecretDeriver interface {
 	Secrets(purpose string) ([][]byte, error)
 }
 
-// Config is what a Service works with. All fields are required, but for the administrator's, Limits, Creators, PersonOrgs, Descendants, Resets, WaitMail and Issuer.
+// Config is what a Service works with. All fields are required, but for the administrator's, Limits, Creators, PersonOrgs, Descendants, Resets and Issuer.
 type Config struct {
 	DB        *store.DB
 	Clock     clock.Clock
@@ -53,8 +53,6 @@ type Config struct {
 	Descendants int
 	// Resets is how forgotten passwords are replaced. Left out, links go nowhere.
 	Resets Resets
-	// WaitMail is true where people get mail about what waits for them.
-	WaitMail bool
 	// Issuer vouches for people who sign in with OpenID Connect. Left out, nobody does.
 	Issuer *oidc.Client
 }
@@ -72,7 +70,6 @@ type Service struct {
 	browsers                [][]byte // secrets that browsers are known by, the current one first
 	throttle                *throttle
 	resets                  *resets
-	waitMail                bool
 	issuer                  *oidc.Client // nil for none
 	limits                  *limits.Limits
 	creators                Creators
@@ -111,7 +108,7 @@ func New(cfg Config) (*Service, error) {
 	return &Service{
 		db: cfg.DB, clock: cfg.Clock, passwords: cfg.Passwords, tokens: cfg.Tokens, seeder: cfg.Seeder,
 		admin:      credentials{cfg.AdminEmail, cfg.AdminPassword},
-		successors: successors, browsers: browsers, throttle: throttle, resets: resets, limits: cfg.Limits, creators: cfg.Creators, personOrgs: cfg.PersonOrgs, descendants: cfg.Descendants, issuer: cfg.Issuer, access: access, waitMail: cfg.WaitMail,
+		successors: successors, browsers: browsers, throttle: throttle, resets: resets, limits: cfg.Limits, creators: cfg.Creators, personOrgs: cfg.PersonOrgs, descendants: cfg.Descendants, issuer: cfg.Issuer, access: access,
 	}, nil
 }
 

@@ -38,10 +38,10 @@ func TestTheSchemaIsThatOfTheModels(t *testing.T) {
 		&models.PasswordReset{}, &models.Identity{}, &models.SpentState{}, &models.Webhook{}, &models.WebhookDelivery{},
 		&models.Budget{}, &models.BudgetSlot{}, &models.JournalEntry{}, &models.LedgerEntry{}, &models.UsageHour{}, &models.SessionUsageHour{}, &models.ModelPrice{},
 		&models.PaymentPolicy{}, &models.Payment{}, &models.PaymentDay{},
-		&models.OrgRate{}, &models.APINode{}, &models.OrgLease{}, &models.MessageWord{}, &models.WordFeed{}, &models.IndexedSession{}, &models.SavedView{}, &models.Feedback{},
+		&models.OrgRate{}, &models.APINode{}, &models.OrgLease{}, &models.MessageWord{}, &models.WordFeed{}, &models.IndexedSession{}, &models.SavedView{}, &models.Feedback{}, &models.WaitMail{},
 	}
 	// These have no model: one is goose's, the others index sessions by their tags and words.
-	without := []string{"goose_db_version", "session_tags", "session_words", "wait_mails"}
+	without := []string{"goose_db_version", "session_tags", "session_words"}
 	storetest.EachOwner(t, func(t *testing.T, db *store.DB) {
 		query := postgresColumns
 		if db.Dialect == store.SQLite {

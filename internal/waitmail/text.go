@@ -17,26 +17,25 @@ const (
 )
 
 // message says what waits and where. What the calls are about stays on the server: mail is read by others, too.
-func message(publicURL string, p *member, list []ask) mail.Message {
+func message(publicURL string, p *member) mail.Message {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Hello %s,\n\nthis is waiting for you in %s:\n", name(p.name), name(p.org))
-	for i := range list {
-		if i == maxListed {
-			fmt.Fprintf(&b, "\nand %d more.\n", len(list)-maxListed)
-			break
-		}
-		a := &list[i]
+	for i := range p.list {
+		a := &p.list[i]
 		fmt.Fprintf(&b, "\n- %s\n  %s\n  %s/sessions/%s\n", a.what(), a.where(), publicURL, a.wait.SessionID)
 	}
+	if more := p.count - len(p.list); more > 0 {
+		fmt.Fprintf(&b, "\nand %d more.\n", more)
+	}
 	fmt.Fprintf(&b, "\nEverything that is waiting: %s/approvals\nTo get no more of these mails: %s/organization/profile\n", publicURL, publicURL)
-	return mail.Message{To: p.email, Subject: subject(p, list), Text: b.String()}
+	return mail.Message{To: p.email, Subject: subject(p), Text: b.String()}
 }
 
-func subject(p *member, list []ask) string {
-	if len(list) > 1 {
-		return fmt.Sprintf("%d things are waiting for you in %s", len(list), name(p.org))
+func subject(p *member) string {
+	if p.count > 1 {
+		return fmt.Sprintf("%d things are waiting for you in %s", p.count, name(p.org))
 	}
-	return list[0].what() + " in " + list[0].session()
+	return p.list[0].what() + " in " + p.list[0].session()
 }
 
 func (a *ask) what() string {

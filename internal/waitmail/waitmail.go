@@ -1,16 +1,18 @@
 // Package waitmail mails people what has been waiting for them: approvals, questions and sessions that a budget has paused. Turns know nothing
 // of it. A Mailer looks for waits that have been open for a while, by an index, and sends one mail to everybody who may resolve them.
 //
-// Read in this order: waitmail.go (when somebody gets a mail), read.go (what is read for it), text.go (what it says).
+// Read in this order: waitmail.go (when somebody gets a mail), members.go (who does), read.go (what is read for it), text.go (what it says),
+// settings.go (how people switch it off).
 package waitmail
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
-	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/background"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/clock"
@@ -18,7 +20,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/sessions"
 	"github.com/ostler-dev/ostler/internal/store"
-	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 const (
@@ -28,8 +29,10 @@ const (
 	gap = 10 * time.Minute
 	// oldest bounds what is mailed after all processes were down.
 	oldest = 24 * time.Hour
-	// maxWaits is how many waits of an organization are looked at together, the oldest.
-	maxWaits = 500
+	// pageWaits is how many waits are read together.
+	pageWaits = 500
+	// maxMails is how many mails an organization gets in one run, so that the others needn't wait for a big one.
+	maxMails = 50
 )
 
 // Sender hands over mail; mail.Sender does.
@@ -56,114 +59,110 @@ type Config struct {
 type Mailer struct {
 	cfg Config
 	// seen is the time up to which everybody was told of the waits that were made until then.
-	seen models.Millis
+	seen            models.Millis
+	pageWaits, most int
 }
 
 // New makes a Mailer.
-func New(cfg Config) *Mailer { return &Mailer{cfg: cfg} }
+func New(cfg Config) *Mailer { return &Mailer{cfg: cfg, pageWaits: pageWaits, most: maxMails} }
 
 // Job returns what sends mail until it is stopped.
 func (m *Mailer) Job() *background.Job {
 	return background.Every(m.cfg.Logger, "mail what waits", interval, m.Send)
 }
 
-// Send sends what is due now. After a mail that can't be sent it stops: the others wait for the next time.
+// window is what a run looks at: the waits that were made after one time and until another.
+type window struct{ from, through, now models.Millis }
+
+// errOutage ends a run: no other mail could be sent either.
+var errOutage = errors.New("the mail server fails")
+
+// Send sends what is due now. What can't be sent to one doesn't keep it from others, unless the mail server itself fails.
 func (m *Mailer) Send(ctx context.Context) error {
-	now := clock.Millis(m.cfg.Clock)
-	through := now - models.Millis(m.cfg.After.Milliseconds())
-	from := max(m.seen, through-models.Millis(oldest.Milliseconds()))
-	if from >= through {
+	w := window{now: clock.Millis(m.cfg.Clock)}
+	w.through = w.now - millis(m.cfg.After)
+	w.from = max(m.seen, w.through-millis(oldest))
+	if w.from >= w.through {
 		return nil
 	}
-	orgs, err := waiting(ctx, m.cfg.DB, from, through)
+	list, err := waiting(ctx, m.cfg.DB, w)
 	if err != nil {
 		return err
 	}
-	allTold := true
-	for _, org := range orgs {
-		told, err := m.tell(ctx, org, from, through, now)
+	seen := w.through
+	var failed []error
+	for i := range list {
+		told, err := m.tell(ctx, &list[i], w)
+		seen = min(seen, told)
 		if err != nil {
-			return err
+			failed = append(failed, err)
 		}
-		allTold = allTold && told
+		if ctx.Err() != nil || errors.Is(err, errOutage) {
+			seen = w.from // those who come after it weren't told
+			break
+		}
 	}
-	if allTold {
-		m.seen = through
-	}
-	return nil
+	m.seen = seen
+	return errors.Join(failed...)
 }
 
-// tell mails the members of an organization. It is false when somebody had a mail just before and has to wait for the next one.
-func (m *Mailer) tell(ctx context.Context, org models.OrgID, from, through, now models.Millis) (bool, error) {
-	list, err := m.asks(ctx, org, from, through)
-	if err != nil || len(list) == 0 {
-		return true, err
-	}
-	people, err := members(ctx, m.cfg.DB, org)
+// tell mails the members of an organization, and returns until when all of them were told of what waits there. They were not when somebody had a
+// mail just before and has to wait for the next one, when there are too many of them, and after errors.
+func (m *Mailer) tell(ctx context.Context, o *orgWaits, w window) (models.Millis, error) {
+	people, err := members(ctx, m.cfg.DB, o.org)
 	if err != nil {
-		return false, err
+		return w.from, err
 	}
-	allTold := true
+	told := w.through
+	var due []*member
 	for _, p := range people {
-		mine := p.mayResolve(list)
-		switch {
-		case len(mine) == 0:
-			continue
-		case p.mailedAt > now-models.Millis(gap.Milliseconds()):
-			allTold = false
-			continue
+		if p.mailedAt > w.now-millis(gap) {
+			told = min(told, p.through)
+		} else {
+			due = append(due, p)
 		}
-		ok, err := claim(ctx, m.cfg.DB, p, through, now)
+	}
+	if err := m.gather(ctx, o, due); err != nil {
+		return w.from, err
+	}
+	due = slices.DeleteFunc(due, func(p *member) bool { return p.count == 0 })
+	var failed []error
+	for i, p := range due {
+		if i == m.most {
+			return w.from, errors.Join(failed...)
+		}
+		ok, err := m.mail(ctx, p, w)
 		if err != nil {
-			return false, err
+			failed = append(failed, fmt.Errorf("mail %s of %s what waits: %w", p.by.UserID, o.org, err))
+		}
+		if errors.Is(err, errOutage) {
+			return w.from, errors.Join(failed...)
 		}
 		if !ok {
-			continue // another process mails them, or they have switched it off
-		}
-		if err := m.cfg.Mail.Send(ctx, message(m.cfg.PublicURL, p, mine)); err != nil {
-			return false, fmt.Errorf("mail %s of %s what waits: %w", p.by.UserID, org, err)
+			told = min(told, p.through)
 		}
 	}
-	return allTold, nil
+	return max(told, w.from), errors.Join(failed...)
 }
 
-// ask is a wait with what its mail says of it.
-type ask struct {
-	wait models.Wait
-	turn models.Turn
-	// title and agent are empty where there is none.
-	title, agent string
-	// decidedBy are those who have decided already, where it takes several.
-	decidedBy []models.ActorID
-}
-
-// member is somebody who may get a mail.
-type member struct {
-	by               *auth.Principal
-	name, email, org string
-	// through is the time up to which they were told of what waits, mailedAt when that was; 0 for never.
-	through, mailedAt models.Millis
-}
-
-// mayResolve returns the waits that the member may resolve and wasn't told of.
-func (p *member) mayResolve(list []ask) []ask {
-	var mine []ask
-	for i := range list {
-		if a := &list[i]; a.wait.CreatedAt > p.through && a.waitsFor(p.by) {
-			mine = append(mine, *a)
-		}
+// mail sends somebody a mail, and reports whether they are told now, or as good as that.
+func (m *Mailer) mail(ctx context.Context, p *member, w window) (bool, error) {
+	mine, err := claim(ctx, m.cfg.DB, p, w)
+	if err != nil || !mine {
+		return false, err // another process mails them, of what it knew of, or they have switched it off
 	}
-	return mine
+	err = m.cfg.Mail.Send(ctx, message(m.cfg.PublicURL, p))
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, mail.ErrRefused):
+		return true, err //nolint:wrapcheck // by tell
+	case errors.Is(err, mail.ErrDeferred):
+		return false, errors.Join(err, giveBack(ctx, m.cfg.DB, p, w.now, w.now)) // mailed_at stays, so that the gap is before the next attempt
+	case errors.Is(err, mail.ErrUnavailable):
+		return false, fmt.Errorf("%w: %w", errOutage, errors.Join(err, giveBack(ctx, m.cfg.DB, p, w.now, p.mailedAt)))
+	}
+	return true, fmt.Errorf("%w: %w", errOutage, err) // it may have left
 }
 
-func (a *ask) waitsFor(by *auth.Principal) bool {
-	if a.wait.Kind == models.WaitBudget {
-		return by.Can(auth.BudgetsManage)
-	}
-	for _, id := range a.decidedBy {
-		if id == models.ActorID(by.UserID) {
-			return false
-		}
-	}
-	return turns.MayResolve(by, turns.RuleOf(&a.wait), &a.turn)
-}
+func millis(d time.Duration) models.Millis { return models.Millis(d.Milliseconds()) }

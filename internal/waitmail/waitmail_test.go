@@ -42,6 +42,7 @@ type world struct {
 	smtp    *mailtest.Server
 	org     models.OrgID
 	people  map[models.Role]*auth.Principal
+	other   *auth.Principal // the owner of the other organization
 }
 
 func each(t *testing.T, test func(w *world)) {
@@ -64,7 +65,7 @@ func each(t *testing.T, test func(w *world)) {
 		for _, role := range []models.Role{models.RoleOwner, models.RoleAdmin, models.RoleMember, models.RoleViewer} {
 			w.people[role] = w.join(w.org, role)
 		}
-		w.join(w.newOrg("other"), models.RoleOwner)
+		w.other = w.join(w.newOrg("other"), models.RoleOwner)
 		test(w)
 	})
 }
@@ -127,7 +128,11 @@ func (c *park) Apply(tx *commit.Tx) error {
 // wait makes a session of the owner that waits for something, and returns what can be resolved.
 func (w *world) wait(title string, kind models.WaitKind, r models.WaitRequest) models.WaitID {
 	w.Helper()
-	owner := w.people[models.RoleOwner]
+	return w.waitOf(w.people[models.RoleOwner], title, kind, r)
+}
+
+func (w *world) waitOf(owner *auth.Principal, title string, kind models.WaitKind, r models.WaitRequest) models.WaitID {
+	w.Helper()
 	s, err := w.svc.Create(w.Context(), owner, sessions.NewSession{Title: &title})
 	w.must(err)
 	text := "Do it."
@@ -135,7 +140,7 @@ func (w *world) wait(title string, kind models.WaitKind, r models.WaitRequest) m
 	w.must(err)
 	id, tool, call := models.NewID[models.WaitEntity](), "write_file", "call_1"
 	r.Arguments = models.JSON(`{"content":"the secret of the barn"}`)
-	w.must(w.commit.Submit(w.Context(), &park{org: w.org, session: s.ID, wait: models.Wait{
+	w.must(w.commit.Submit(w.Context(), &park{org: owner.OrgID, session: s.ID, wait: models.Wait{
 		ID: id, Kind: kind, Identity: id.String(), ToolName: &tool, ToolCallID: &call, Request: jsonx.MustEncode(r),
 	}}))
 	return id
@@ -146,15 +151,47 @@ func (w *world) mailer(smtp *mailtest.Server) *waitmail.Mailer {
 	w.Helper()
 	sender, err := mail.New(mail.Config{URL: "smtp://" + smtp.Addr, From: "ostler@example.com"})
 	w.must(err)
+	return w.mailerBy(sender, 5*time.Minute)
+}
+
+func (w *world) mailerBy(sender waitmail.Sender, after time.Duration) *waitmail.Mailer {
 	return waitmail.New(waitmail.Config{
-		DB: w.db, Clock: w.clock, Sessions: w.svc, Catalog: w.catalog, Mail: sender, PublicURL: "https://ostler.example.com", After: 5 * time.Minute,
+		DB: w.db, Clock: w.clock, Sessions: w.svc, Catalog: w.catalog, Mail: sender, PublicURL: "https://ostler.example.com", After: after,
 	})
+}
+
+// interrupted is a sender while whose first mail something else happens.
+type interrupted struct {
+	waitmail.Sender
+
+	by func()
+}
+
+func (i *interrupted) Send(ctx context.Context, m mail.Message) error {
+	if by := i.by; by != nil {
+		i.by = nil
+		by()
+	}
+	return i.Sender.Send(ctx, m) //nolint:wrapcheck // a sender's own
+}
+
+func (w *world) interrupted(by func()) *interrupted {
+	w.Helper()
+	sender, err := mail.New(mail.Config{URL: "smtp://" + w.smtp.Addr, From: "ostler@example.com"})
+	w.must(err)
+	return &interrupted{sender, by}
 }
 
 // told sends what is due, and returns who got a mail about what.
 func (w *world) told(m *waitmail.Mailer) []string {
 	w.Helper()
 	w.must(m.Send(w.Context()))
+	return w.arrived()
+}
+
+// arrived returns what has come since it was last asked.
+func (w *world) arrived() []string {
+	w.Helper()
 	var list []string
 	for range w.smtp.Waiting() {
 		got := w.smtp.Next(w.T)
@@ -222,29 +259,190 @@ func TestEachWaitIsMailedOnceAndGatheredMeanwhile(t *testing.T) {
 	})
 }
 
-func TestAMailThatFailedIsNotSentAgain(t *testing.T) {
+func TestWhatBecomesOfAMailThatFailed(t *testing.T) {
+	for name, test := range map[string]struct {
+		server mailtest.Config
+		gone   bool // there is no server
+		// then is who gets mail from a server that works again, at once and after the gap; unless they have got it now.
+		now, then, later []string
+	}{
+		"a recipient that is refused is told, as far as that can be": {
+			mailtest.Config{Refuse: refuse("admin@", "550 no such user")}, false, []string{"member: 1"}, nil, nil,
+		},
+		"a recipient that is put off is told later": {
+			mailtest.Config{Refuse: refuse("admin@", "450 try later")}, false, []string{"member: 1"}, nil, []string{"admin: 1"},
+		},
+		"nothing is lost while there is no server":                      {mailtest.Config{}, true, nil, []string{"admin: 1", "member: 1"}, nil},
+		"a mail that may have left is not sent again, and the run ends": {mailtest.Config{Answer: "-"}, false, nil, []string{"member: 1"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(w *world) {
+				w.wait("Barn", models.WaitApproval, models.WaitRequest{Quorum: 1})
+				w.clock.Advance(6 * time.Minute)
+				bad := mailtest.Start(w.T, test.server)
+				if test.gone {
+					bad.Addr = "127.0.0.1:1"
+				}
+				m := w.mailer(bad)
+				if err := m.Send(w.Context()); err == nil {
+					w.Error("nobody hears of mail that can't be sent")
+				}
+				good := w.smtp
+				w.smtp = bad
+				w.want("from the bad server", w.arrived(), test.now...)
+				w.smtp = good
+				w.want("by another process", w.told(w.mailer(w.smtp)), test.then...)
+				w.clock.Advance(11 * time.Minute)
+				w.want("later", w.told(w.mailer(w.smtp)), test.later...)
+			})
+		})
+	}
+}
+
+// refuse refuses addresses that begin with something.
+func refuse(prefix, answer string) func(string) string {
+	return func(to string) string {
+		if strings.HasPrefix(to, prefix) {
+			return answer
+		}
+		return ""
+	}
+}
+
+func TestAFailureOfOneOrganizationIsNotThatOfAnother(t *testing.T) {
+	each(t, func(w *world) {
+		w.wait("Barn", models.WaitQuestion, models.WaitRequest{Question: "Which?"})
+		w.clock.Advance(time.Second)
+		w.waitOf(w.other, "Stable", models.WaitQuestion, models.WaitRequest{Question: "Which?"})
+		w.clock.Advance(6 * time.Minute)
+		w.smtp = mailtest.Start(w.T, mailtest.Config{Refuse: func(to string) string {
+			if strings.Contains(to, w.org.String()[4:]) {
+				return "550 no such user"
+			}
+			return ""
+		}})
+		if err := w.mailer(w.smtp).Send(w.Context()); err == nil || strings.Count(err.Error(), "no such user") != 3 {
+			w.Errorf("got %v, want a failure for each of three people", err)
+		}
+		w.want("behind the failures", w.arrived(), "owner: 1")
+	})
+}
+
+func TestTwoMailersAtOnceSendOneMail(t *testing.T) {
 	each(t, func(w *world) {
 		w.wait("Barn", models.WaitApproval, models.WaitRequest{Quorum: 1})
 		w.clock.Advance(6 * time.Minute)
-		if err := w.mailer(mailtest.Start(w.T, mailtest.Config{Refuse: "550 no such user"})).Send(w.Context()); err == nil {
-			w.Error("nobody hears of mail that can't be sent")
+		other := w.mailer(w.smtp)
+		m := w.mailerBy(w.interrupted(func() { w.must(other.Send(w.Context())) }), 5*time.Minute)
+		w.want("by both", w.told(m), "admin: 1", "member: 1")
+	})
+}
+
+func TestWhatAnotherProcessDidNotKnowOfIsMailedLater(t *testing.T) {
+	each(t, func(w *world) {
+		w.wait("Old", models.WaitApproval, models.WaitRequest{Quorum: 1})
+		w.clock.Advance(5 * time.Minute)
+		w.wait("New", models.WaitApproval, models.WaitRequest{Quorum: 1})
+		w.clock.Advance(6 * time.Minute)
+		behind := w.mailerBy(w.interrupted(nil), 10*time.Minute)
+		m := w.mailerBy(w.interrupted(func() { w.must(behind.Send(w.Context())) }), 5*time.Minute)
+		w.want("by both", w.told(m), "admin: 2", "member: 1")
+		w.want("in the gap", w.told(m))
+		w.clock.Advance(11 * time.Minute)
+		w.want("the rest", w.told(m), "member: 1")
+	})
+}
+
+func TestNothingIsHiddenByWhatComesBefore(t *testing.T) {
+	each(t, func(w *world) {
+		admins := models.WaitRequest{Quorum: 1, Role: models.RoleAdmin}
+		for range 3 {
+			w.wait("Mailed", models.WaitApproval, admins)
 		}
-		// One of the two was claimed by then; nobody knows whether the mail has left.
-		if got := w.told(w.mailer(w.smtp)); len(got) != 1 {
-			w.Errorf("mail went to %v, want one of two", got)
+		w.clock.Advance(6 * time.Minute)
+		w.want("at first", w.told(w.mailer(w.smtp)), "admin: 3")
+		for range 3 {
+			w.wait("Goes on by itself", models.WaitBudget, models.WaitRequest{Budget: &models.BudgetWait{}})
 		}
+		for range 5 {
+			w.wait("Behind", models.WaitApproval, admins)
+		}
+		w.wait("Behind it all", models.WaitApproval, models.WaitRequest{Quorum: 1})
+		w.clock.Advance(11 * time.Minute)
+		m := w.mailer(w.smtp)
+		m.Bound(2, 10)
+		w.want("page by page", w.told(m), "admin: 6", "member: 1")
+	})
+}
+
+func TestAMailListsTheFirst(t *testing.T) {
+	each(t, func(w *world) {
+		for i := range 22 {
+			w.wait(fmt.Sprintf("Barn %d", i), models.WaitApproval, models.WaitRequest{Quorum: 1, Role: models.RoleAdmin})
+			w.clock.Advance(time.Second)
+		}
+		w.clock.Advance(6 * time.Minute)
+		w.must(w.mailer(w.smtp).Send(w.Context()))
+		got := w.smtp.Next(w.T)
+		if strings.Count(got.Text, "\n- ") != 20 || !strings.Contains(got.Text, "Barn 19") || strings.Contains(got.Text, "Barn 20") ||
+			!strings.Contains(got.Text, "\nand 2 more.\n") || !strings.Contains(got.Data, "22 things are waiting") {
+			w.Errorf("the mail says:\n%s", got.Text)
+		}
+	})
+}
+
+func TestABigOrganizationIsMailedInSeveralRuns(t *testing.T) {
+	each(t, func(w *world) {
+		w.wait("Barn", models.WaitQuestion, models.WaitRequest{Question: "Which?"})
+		w.clock.Advance(6 * time.Minute)
+		m := w.mailer(w.smtp)
+		m.Bound(500, 2)
+		var all []string
+		for _, want := range []int{2, 1, 0} {
+			got := w.told(m)
+			if len(got) != want {
+				w.Errorf("mail went to %v, want %d", got, want)
+			}
+			all = append(all, got...)
+			w.clock.Advance(time.Second)
+		}
+		slices.Sort(all)
+		w.want("in all", all, "admin: 1", "member: 1", "owner: 1")
+	})
+}
+
+func TestWhatIsOlderThanADayIsNotMailed(t *testing.T) {
+	each(t, func(w *world) {
+		w.wait("Old", models.WaitApproval, models.WaitRequest{Quorum: 1, Role: models.RoleAdmin})
+		w.clock.Advance(2 * time.Hour)
+		w.wait("Young", models.WaitApproval, models.WaitRequest{Quorum: 1, Role: models.RoleAdmin})
+		w.clock.Advance(23 * time.Hour)
+		w.want("after a day", w.told(w.mailer(w.smtp)), "admin: 1")
+	})
+}
+
+func TestTrialsAreNotMailed(t *testing.T) {
+	each(t, func(w *world) {
+		id := w.wait("Barn", models.WaitQuestion, models.WaitRequest{Question: "Which?"})
+		_, err := w.db.Exec(w.Context(), w.org, "UPDATE sessions SET trial = ? WHERE org_id = ? AND id = (SELECT session_id FROM waits WHERE org_id = ? AND id = ?)",
+			true, w.org[:], w.org[:], id[:])
+		w.must(err)
+		w.clock.Advance(6 * time.Minute)
+		w.want("a trial", w.told(w.mailer(w.smtp)))
 	})
 }
 
 func TestWhoHasSwitchedItOffGetsNone(t *testing.T) {
 	each(t, func(w *world) {
-		admin := w.people[models.RoleAdmin]
-		_, err := w.db.Exec(w.Context(), w.org, "INSERT INTO wait_mails (org_id, user_id, told_through, mailed_at, off_since) VALUES (?, ?, 0, 0, 1)",
-			w.org[:], admin.UserID[:])
-		w.must(err)
+		admin, choice := w.people[models.RoleAdmin], waitmail.NewSettings(w.db, w.clock, 5*time.Minute)
+		w.must(choice.Set(w.Context(), admin, false))
 		w.wait("Barn", models.WaitApproval, models.WaitRequest{Quorum: 1})
 		w.clock.Advance(6 * time.Minute)
 		w.want("off", w.told(w.mailer(w.smtp)), "member: 1")
+		w.wait("Stable", models.WaitApproval, models.WaitRequest{Quorum: 1})
+		w.must(choice.Set(w.Context(), admin, true))
+		w.clock.Advance(11 * time.Minute)
+		w.want("what had just begun when it was switched on", w.told(w.mailer(w.smtp)), "admin: 1", "member: 1")
 	})
 }
 

@@ -36,8 +36,10 @@ type Config struct {
 	// TLS makes it offer STARTTLS, or with Implicit talk TLS from the first byte.
 	TLS      *tls.Config
 	Implicit bool
-	// Refuse is the answer to RCPT TO, e.g. "550 no such user"; empty takes everybody.
-	Refuse string
+	// Refuse returns the answer to RCPT TO of an address, e.g. "550 no such user"; empty takes it. Nil takes everybody.
+	Refuse func(to string) string
+	// Answer is what it says instead of "250 taken"; "-" breaks the connection there, when it may have taken the message for all that the client knows.
+	Answer string
 }
 
 // Server takes every mail.
@@ -145,11 +147,14 @@ func (s *Server) serve(conn net.Conn) {
 			m.From, m.To = address(rest), nil
 			say("250 ok")
 		case "RCPT":
-			if s.cfg.Refuse != "" {
-				say(s.cfg.Refuse)
-				continue
+			to := address(rest)
+			if s.cfg.Refuse != nil {
+				if answer := s.cfg.Refuse(to); answer != "" {
+					say(answer)
+					continue
+				}
 			}
-			m.To = append(m.To, address(rest))
+			m.To = append(m.To, to)
 			say("250 ok")
 		case "DATA":
 			say("354 go on")
@@ -163,6 +168,13 @@ func (s *Server) serve(conn net.Conn) {
 					break
 				}
 				b.WriteString(strings.TrimPrefix(text, ".") + "\n")
+			}
+			if s.cfg.Answer == "-" {
+				return
+			}
+			if s.cfg.Answer != "" {
+				say(s.cfg.Answer)
+				continue
 			}
 			m.Data = b.String()
 			m.Text = textOf(m.Data)
