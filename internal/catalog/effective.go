@@ -116,15 +116,17 @@ func (s *Service) loadEffective(db *gorm.DB, key cacheKey) (*Effective, []versio
 	if err != nil {
 		return nil, nil, err
 	}
-	runs, live := agent, []models.Harness(nil)
+	runs, also := agent, []version(nil)
 	if session.Draft != nil {
 		if runs, err = tried(key.org, agent, session.Draft); err != nil {
 			return nil, nil, err
 		}
 		if agent != nil {
-			if live, err = s.keepTried(db, agent, runs, chain); err != nil {
+			live, err := s.keepTried(db, agent, runs, chain)
+			if err != nil {
 				return nil, nil, err
 			}
+			also = versionsOfLive(agent, live)
 		}
 	}
 	eff, defaulted, err := s.build(db, key.org, chain, runs, session.Tools, Layer{ModelID: key.model.Ptr()})
@@ -134,7 +136,7 @@ func (s *Service) loadEffective(db *gorm.DB, key cacheKey) (*Effective, []versio
 	if session.Draft != nil {
 		eff.AgentRevision = nil
 	}
-	return eff, versionsOf(slices.Concat(chain, live), agent, eff, defaulted), nil
+	return eff, versionsOf(chain, agent, eff, defaulted, also), nil
 }
 
 // build folds what was read, resolves the capabilities, with the client tools of the agent and the session, and finds the model. defaulted reports that nothing named a model, so

@@ -41,6 +41,7 @@ func (s *Service) CheckTrial(ctx context.Context, by *auth.Principal, agent *mod
 	return t, inDraft(err)
 }
 
+// checkDraft asks who may attach what (checkRefs), as for saving it. What the agent has to keep is keepTried's alone: it asks for more than saving does.
 func (s *Service) checkDraft(db *gorm.DB, by *auth.Principal, row *models.Agent, in NewAgent) (t Trial, err error) {
 	next, change := *row, in.change()
 	if err := agents.fill(&next, &change); err != nil {
@@ -48,11 +49,6 @@ func (s *Service) checkDraft(db *gorm.DB, by *auth.Principal, row *models.Agent,
 	}
 	if err := agents.checkRefs(s, db, by, row, &next); err != nil {
 		return t, err
-	}
-	if !row.ID.IsZero() {
-		if err := s.keepAgentGuards(db, by, row, &next); err != nil {
-			return t, err
-		}
 	}
 	harness := next.HarnessID
 	if harness == nil {

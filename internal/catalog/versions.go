@@ -25,6 +25,8 @@ const (
 	kindProvider
 	// kindDefault is the organization's default model; its version says nothing, the id does.
 	kindDefault
+	// kindDefaultHarness is the same for its default harness.
+	kindDefaultHarness
 )
 
 // versionsSQL reads them all at once. Revisions grow with every change of a harness and an agent, the lifecycle
@@ -35,11 +37,13 @@ UNION ALL SELECT 3, id, updated_at FROM models WHERE org_id = ? AND id IN ?
 UNION ALL SELECT 4, id, updated_at FROM providers WHERE org_id = ? AND id IN ?
 UNION ALL SELECT 5, default_model_id, 0 FROM orgs WHERE id IN ?`
 
-func versionsOf(chain []models.Harness, agent *models.Agent, eff *Effective, defaulted bool) []version {
-	list := make([]version, 0, len(chain)+4)
-	for i := range chain {
-		list = append(list, version{Kind: kindHarness, ID: models.OrgID(chain[i].ID), Version: int64(chain[i].Revision)})
-	}
+// defaultHarnessSQL is what few are made from.
+const defaultHarnessSQL = `
+UNION ALL SELECT 6, default_harness_id, 0 FROM orgs WHERE id IN ?`
+
+func versionsOf(chain []models.Harness, agent *models.Agent, eff *Effective, defaulted bool, also []version) []version {
+	list := append(make([]version, 0, len(chain)+4+len(also)), also...)
+	list = appendChain(list, chain)
 	if agent != nil {
 		list = append(list, version{Kind: kindAgent, ID: models.OrgID(agent.ID), Version: int64(agent.Revision)})
 	}
@@ -65,19 +69,43 @@ func versionsOf(chain []models.Harness, agent *models.Agent, eff *Effective, def
 	return slices.Compact(list)
 }
 
+// versionsOfLive are what the guards of an agent come from that a draft is tried in the place of, besides the agent itself: its harnesses as they
+// are now, and which it is where that is the organization's default.
+func versionsOfLive(agent *models.Agent, chain []models.Harness) []version {
+	list := appendChain(nil, chain)
+	if agent.HarnessID == nil {
+		v := version{Kind: kindDefaultHarness}
+		if len(chain) > 0 {
+			v.ID = models.OrgID(chain[len(chain)-1].ID)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func appendChain(list []version, chain []models.Harness) []version {
+	for i := range chain {
+		list = append(list, version{Kind: kindHarness, ID: models.OrgID(chain[i].ID), Version: int64(chain[i].Revision)})
+	}
+	return list
+}
+
 // unchanged reports whether rows still have the versions that they had.
 func unchanged(db *gorm.DB, org models.OrgID, before []version) (bool, error) {
 	ids := map[int][]models.OrgID{}
 	for _, v := range before {
 		id := v.ID
-		if v.Kind == kindDefault {
+		if v.Kind == kindDefault || v.Kind == kindDefaultHarness {
 			id = org
 		}
 		ids[v.Kind] = append(ids[v.Kind], id)
 	}
+	statement, args := versionsSQL, []any{org, ids[kindHarness], org, ids[kindAgent], org, ids[kindModel], org, ids[kindProvider], ids[kindDefault]}
+	if of := ids[kindDefaultHarness]; len(of) > 0 {
+		statement, args = statement+defaultHarnessSQL, append(args, of)
+	}
 	var now []version
-	err := db.Raw(versionsSQL, org, ids[kindHarness], org, ids[kindAgent], org, ids[kindModel], org, ids[kindProvider],
-		ids[kindDefault]).Scan(&now).Error
+	err := db.Raw(statement, args...).Scan(&now).Error
 	if err != nil {
 		return false, fmt.Errorf("look for changes in the catalog of %s: %w", org, err)
 	}

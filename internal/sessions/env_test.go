@@ -30,14 +30,16 @@ import (
 
 // env is a service over a fresh database with two organizations. Turns are never run.
 type env struct {
-	t       *testing.T
-	db      *store.DB
-	clock   *clock.Manual
-	commit  *commit.Committer
-	catalog *catalog.Service
-	svc     *Service
-	by      *auth.Principal
-	theirs  *auth.Principal
+	t        *testing.T
+	db       *store.DB
+	keeper   *secrets.Keeper
+	registry *tools.Registry
+	clock    *clock.Manual
+	commit   *commit.Committer
+	catalog  *catalog.Service
+	svc      *Service
+	by       *auth.Principal
+	theirs   *auth.Principal
 	// judge is what the policy of the capability "judge" decides; nil lets all calls run.
 	judge func(ctx context.Context, call tools.GateCall) (tools.Verdict, error)
 }
@@ -73,18 +75,16 @@ func newEnv(t *testing.T, db *store.DB) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &env{t: t, db: db, clock: clock.NewManual(time.UnixMilli(1_800_000_000_000))}
+	e := &env{t: t, db: db, keeper: keeper, clock: clock.NewManual(time.UnixMilli(1_800_000_000_000))}
 	expressions, err := expr.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := tools.NewRegistry(core.Capability(), files.Capability(), budget.Capability(), approvals.Capability(expressions), e.judging(), watching(), watched())
+	e.registry, err = tools.NewRegistry(core.Capability(), files.Capability(), budget.Capability(), approvals.Capability(expressions), e.judging(), watching(), watched())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.catalog, err = catalog.New(catalog.Config{DB: db, Registry: registry, Keeper: keeper, Clock: e.clock}); err != nil {
-		t.Fatal(err)
-	}
+	e.catalog = e.anotherCatalog()
 	e.commit = commit.New(commit.Config{
 		DB: db, Clock: e.clock,
 	})
@@ -92,6 +92,16 @@ func newEnv(t *testing.T, db *store.DB) *env {
 	e.svc = New(Config{DB: db, Committer: e.commit, Catalog: e.catalog, Clock: e.clock})
 	e.by, e.theirs = e.org("mine"), e.org("theirs")
 	return e
+}
+
+// anotherCatalog is that of another process.
+func (e *env) anotherCatalog() *catalog.Service {
+	e.t.Helper()
+	c, err := catalog.New(catalog.Config{DB: e.db, Registry: e.registry, Keeper: e.keeper, Clock: e.clock})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return c
 }
 
 func (e *env) org(slug string) *auth.Principal {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"gorm.io/gorm"
+
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -143,29 +145,83 @@ func TestWhoMayTryWhat(t *testing.T) {
 		if _, err := e.svc.Create(ctx, as(models.RoleMember), NewSession{Draft: plain}); err != nil {
 			t.Errorf("a member: %v", err)
 		}
-		// What is attached to the agent later holds for its trials, too.
-		later, err := e.catalog.CreateAgent(ctx, e.by, catalog.NewAgent{Name: "later"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		trial, err := e.svc.Create(ctx, as(models.RoleMember), NewSession{AgentID: &later.ID, Draft: plain})
-		if err != nil {
-			t.Fatal(err)
-		}
-		run := catalog.Run{HarnessID: trial.HarnessID, AgentID: trial.AgentID, ClientTools: trial.ClientTools}
-		if _, err := e.catalog.EffectiveForSession(ctx, e.by.OrgID, run); err != nil {
-			t.Error(err)
-		}
-		if _, err := e.catalog.UpdateAgent(ctx, e.by, later.ID, catalog.AgentChange{Capabilities: catalog.Give([]models.CapabilityRef{{ID: "watched"}})}); err != nil {
-			t.Fatal(err)
-		}
-		if eff, err := e.catalog.EffectiveForSession(ctx, e.by.OrgID, run); err == nil {
-			t.Errorf("a trial runs without a later guard of its agent: %+v", eff)
-		}
 		if _, err := e.catalog.ArchiveAgent(ctx, e.by, guarded.ID); err != nil {
 			t.Fatal(err)
 		}
 		_, err = e.svc.Create(ctx, e.by, NewSession{AgentID: &guarded.ID, Draft: plain})
 		wantFault(t, err, fault.Dependency, "input.agentId")
 	})
+}
+
+// What comes to control an agent later holds for the trials of its drafts, too, in whatever way it comes and in whichever process.
+func TestATrialHasTheLaterGuardsOfItsAgent(t *testing.T) {
+	guard := []models.CapabilityRef{{ID: "watched"}}
+	for name, test := range map[string]struct {
+		onDefault bool // the agent has no harness of its own
+		guard     func(e *env, agent models.AgentID, harness, parent, other models.HarnessID) error
+	}{
+		"on the agent": {false, func(e *env, agent models.AgentID, _, _, _ models.HarnessID) error {
+			_, err := e.catalog.UpdateAgent(e.t.Context(), e.by, agent, catalog.AgentChange{Capabilities: catalog.Give(guard)})
+			return err
+		}},
+		"on its harness": {false, func(e *env, _ models.AgentID, harness, _, _ models.HarnessID) error {
+			_, err := e.catalog.UpdateHarness(e.t.Context(), e.by, harness, catalog.HarnessChange{Capabilities: catalog.Give(guard)})
+			return err
+		}},
+		"on a parent of its harness": {false, func(e *env, _ models.AgentID, _, parent, _ models.HarnessID) error {
+			_, err := e.catalog.UpdateHarness(e.t.Context(), e.by, parent, catalog.HarnessChange{Capabilities: catalog.Give(guard)})
+			return err
+		}},
+		"by another harness": {false, func(e *env, agent models.AgentID, _, _, other models.HarnessID) error {
+			_, err := e.catalog.UpdateAgent(e.t.Context(), e.by, agent, catalog.AgentChange{HarnessID: catalog.Give(&other)})
+			return err
+		}},
+		"by another default harness": {true, func(e *env, _ models.AgentID, _, _, other models.HarnessID) error {
+			return e.db.WriteAcross(e.t.Context(), func(tx *gorm.DB) error {
+				return tx.Model(&models.Org{}).Where("id = ?", e.by.OrgID).Update("default_harness_id", other).Error
+			})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, e *env) {
+				ctx := t.Context()
+				harnessOf := func(in catalog.NewHarness) models.HarnessID {
+					h, err := e.catalog.CreateHarness(ctx, e.by, in)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return h.ID
+				}
+				parent := harnessOf(catalog.NewHarness{Name: "parent"})
+				harness := harnessOf(catalog.NewHarness{Name: "its", ParentID: &parent})
+				other, plain := harnessOf(catalog.NewHarness{Name: "other", Capabilities: guard}), harnessOf(catalog.NewHarness{Name: "plain"})
+				in := catalog.NewAgent{Name: "agent", HarnessID: &harness}
+				if test.onDefault {
+					in.HarnessID = nil
+				}
+				agent, err := e.catalog.CreateAgent(ctx, e.by, in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				trial, err := e.svc.Create(ctx, e.by, NewSession{AgentID: &agent.ID, Draft: &catalog.NewAgent{HarnessID: &plain}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				elsewhere := e.anotherCatalog()
+				run := catalog.Run{HarnessID: trial.HarnessID, AgentID: trial.AgentID, ClientTools: trial.ClientTools}
+				for range 2 {
+					if _, err := elsewhere.EffectiveForSession(ctx, e.by.OrgID, run); err != nil {
+						t.Fatal(err)
+					}
+					e.clock.Advance(catalog.Staleness)
+				}
+				if err := test.guard(e, agent.ID, harness, parent, other); err != nil {
+					t.Fatal(err)
+				}
+				if eff, err := elsewhere.EffectiveForSession(ctx, e.by.OrgID, run); err == nil {
+					t.Errorf("a trial runs without a later guard of its agent: %+v", eff)
+				}
+			})
+		})
+	}
 }
