@@ -39,7 +39,7 @@ func (r *mutationResolver) UpdateViewer(ctx context.Context, name string) (*mode
 // SetWaitMail is the resolver for the setWaitMail field.
 func (r *mutationResolver) SetWaitMail(ctx context.Context, enabled bool) (*model.ViewerPayload, error) {
 	p := auth.FromContext(ctx)
-	err := r.Resolver.WaitMail.Set(ctx, p, enabled)
+	err := r.WaitMail.Set(ctx, p, enabled)
 	return r.viewerPayload(ctx, p, err)
 }
 

@@ -58,6 +58,9 @@ func Start(t testing.TB, cfg Config) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if cfg.Refuse == nil {
+		cfg.Refuse = func(string) string { return "" }
+	}
 	s := &Server{Addr: listener.Addr().String(), cfg: cfg, mails: make(chan Mail, 100)}
 	var running sync.WaitGroup
 	ended, end := context.WithCancel(context.Background())
@@ -148,35 +151,23 @@ func (s *Server) serve(conn net.Conn) {
 			say("250 ok")
 		case "RCPT":
 			to := address(rest)
-			if s.cfg.Refuse != nil {
-				if answer := s.cfg.Refuse(to); answer != "" {
-					say(answer)
-					continue
-				}
+			if answer := s.cfg.Refuse(to); answer != "" {
+				say(answer)
+				continue
 			}
 			m.To = append(m.To, to)
 			say("250 ok")
 		case "DATA":
 			say("354 go on")
-			var b strings.Builder
-			for {
-				text, err := in.ReadString('\n')
-				if err != nil {
-					return
-				}
-				if text = strings.TrimRight(text, "\r\n"); text == "." {
-					break
-				}
-				b.WriteString(strings.TrimPrefix(text, ".") + "\n")
-			}
-			if s.cfg.Answer == "-" {
+			data, err := readData(in)
+			if err != nil || s.cfg.Answer == "-" {
 				return
 			}
 			if s.cfg.Answer != "" {
 				say(s.cfg.Answer)
 				continue
 			}
-			m.Data = b.String()
+			m.Data = data
 			m.Text = textOf(m.Data)
 			s.mails <- m
 			say("250 taken")
@@ -186,6 +177,21 @@ func (s *Server) serve(conn net.Conn) {
 		default:
 			say("250 ok")
 		}
+	}
+}
+
+// readData reads a message until the line that ends it.
+func readData(in *bufio.Reader) (string, error) {
+	var b strings.Builder
+	for {
+		text, err := in.ReadString('\n')
+		if err != nil {
+			return "", err //nolint:wrapcheck // the caller hangs up
+		}
+		if text = strings.TrimRight(text, "\r\n"); text == "." {
+			return b.String(), nil
+		}
+		b.WriteString(strings.TrimPrefix(text, ".") + "\n")
 	}
 }
 
