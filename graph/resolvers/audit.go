@@ -10,7 +10,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/text"
 )
 
 const (
@@ -44,23 +43,14 @@ func (r *Resolver) auditEntryByID(ctx context.Context, id models.AuditEntryID) (
 	return encoded(e, err, encodeAuditEntry)
 }
 
-// decodeAuditFilter takes over a filter. An empty text is looked for like any other, and is the action of no entry; only null doesn't matter.
+// decodeAuditFilter takes over a filter.
 func decodeAuditFilter(in *model.AuditFilter) (audit.Filter, error) {
-	var f audit.Filter
 	if in == nil {
-		return f, nil
+		return audit.Filter{}, nil
 	}
-	for _, one := range []struct {
-		value *string
-		name  string
-	}{{in.Action, "action"}, {in.TargetID, "targetId"}} {
-		if one.value != nil && !text.Storable(*one.value) {
-			return f, fault.New(fault.Invalid, "%s contains a NUL character or is not valid UTF-8.", one.name).At("filter", one.name)
-		}
-	}
-	f.Action, f.Target, f.From, f.To = in.Action, in.TargetID, in.From, in.To
-	if in.From != nil && in.To != nil && *in.From > *in.To {
-		return f, fault.New(fault.Invalid, "from is after to.").At("filter", "from")
+	f := audit.Filter{Action: in.Action, Target: in.TargetID, From: in.From, To: in.To}
+	if err := f.Check(); err != nil {
+		return f, err.At(append([]string{"filter"}, err.Path...)...)
 	}
 	if in.ActorID != nil {
 		kind, id := audit.ActorOf(*in.ActorID)

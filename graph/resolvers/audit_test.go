@@ -105,6 +105,7 @@ func TestTheAuditLogThroughTheAPI(t *testing.T) {
 			`{ auditEntries(after: "AXNlcQAAAAAAAAAAAQ") { nodes { id } } }`:                                        "The cursor does not belong to this list",
 			`{ auditEntries(filter: {from: "2024-01-01T00:00:00Z", to: "2023-01-01T00:00:00Z"}) { nodes { id } } }`: "from is after to",
 			`{ auditEntries(filter: {action: "\u0000"}) { nodes { id } } }`:                                         "NUL",
+			`{ auditEntries(filter: {targetId: ""}) { nodes { id } } }`:                                             "targetId is empty",
 		} {
 			if _, err := a.run(query, nil); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: got %v, want %q", query, err, want)

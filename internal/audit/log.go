@@ -10,6 +10,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
+	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // timeSlack is how far times may be out of the order of positions: transactions that take their time one after the other may take their
@@ -54,6 +55,26 @@ type Filter struct {
 	Target *string
 	// From and To bound the time: from From on, before To.
 	From, To *models.Millis
+}
+
+// Check refuses what no entry can fit, or what would not be what was meant: an empty text. It names the field.
+func (f Filter) Check() *fault.Error {
+	for _, one := range []struct {
+		value *string
+		name  string
+	}{{f.Action, "action"}, {f.Target, "targetId"}} {
+		switch {
+		case one.value == nil:
+		case *one.value == "":
+			return fault.New(fault.Invalid, "%s is empty: leave it out.", one.name).At(one.name)
+		case !text.Storable(*one.value):
+			return fault.New(fault.Invalid, "%s contains a NUL character or is not valid UTF-8.", one.name).At(one.name)
+		}
+	}
+	if f.From != nil && f.To != nil && *f.From > *f.To {
+		return fault.New(fault.Invalid, "from is after to.").At("from")
+	}
+	return nil
 }
 
 // List returns entries of an organization, the newest first: at most limit of those before a position. However long the chain is, it reads

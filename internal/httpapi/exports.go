@@ -16,7 +16,6 @@ import (
 	"github.com/ostler-dev/ostler/internal/budget/books"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/text"
 )
 
 const (
@@ -178,19 +177,15 @@ func timeParameter(q url.Values, name string) (models.Millis, *imageError) {
 	return at, nil
 }
 
-// decodeAuditExport reads the parameters of an export of the audit log. An empty one is given, and is what no entry has.
+// decodeAuditExport reads the parameters of an export of the audit log.
 func decodeAuditExport(q url.Values) (f audit.Filter, refused *imageError) {
 	if refused := checkParameters(q, "action", "actorId", "targetId", "from", "to"); refused != nil {
 		return f, refused
 	}
 	for name, to := range map[string]**string{"action": &f.Action, "targetId": &f.Target} {
-		if !q.Has(name) {
-			continue
+		if q.Has(name) {
+			*to = new(q.Get(name))
 		}
-		if !text.Storable(q.Get(name)) {
-			return f, badExport(name + " contains a NUL character or is not valid UTF-8.")
-		}
-		*to = new(q.Get(name))
 	}
 	if q.Has("actorId") {
 		kind, id := audit.ActorOf(q.Get("actorId"))
@@ -206,8 +201,8 @@ func decodeAuditExport(q url.Values) (f audit.Filter, refused *imageError) {
 		}
 		*to = &at
 	}
-	if f.From != nil && f.To != nil && *f.From > *f.To {
-		return f, badExport("from is after to.")
+	if err := f.Check(); err != nil {
+		return f, badExport(err.Message)
 	}
 	return f, nil
 }

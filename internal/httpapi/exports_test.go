@@ -326,6 +326,8 @@ func TestTheAuditLogAsCSV(t *testing.T) {
 		{"GET", "kind=usage", "good", 400, "There is no parameter kind"},
 		{"GET", "action=a&action=b", "good", 400, "action is given twice"},
 		{"GET", "action=a%00", "good", 400, "NUL"},
+		{"GET", "action=", "good", 400, "action is empty"},
+		{"GET", "targetId=", "good", 400, "targetId is empty"},
 		{"GET", "from=yesterday", "good", 400, "from must be a time"},
 		{"GET", "from=2024-01-02&to=2024-01-01", "good", 400, "from is after to"},
 	} {
