@@ -90,7 +90,8 @@ type Session struct {
 	CreatedAt     models.Millis
 	UpdatedAt     models.Millis
 
-	ClientToolset []byte
+	// Setup is the hash of what the session brings.
+	Setup         []byte
 	ParentID      *models.SessionID
 	RootID        *models.SessionID
 	ForkedFromID  *models.SessionID

@@ -135,8 +135,8 @@ type loaders struct {
 	waits     *loader[models.TurnID, []models.Wait]
 	decisions *loader[models.WaitID, []models.ApprovalDecision]
 	feedback  *loader[models.TurnID, []models.Feedback]
-	// toolsets are those of sessions, by their hashes.
-	toolsets *loader[string, []models.ClientTool]
+	// clientTools are those that sessions bring, by the hashes of their setups.
+	clientTools *loader[string, []models.ClientTool]
 
 	// queued are the turns that wait in sessions, todos their plans.
 	queued *loader[models.SessionID, []models.Turn]
@@ -183,18 +183,18 @@ func (r *Resolver) newLoaders() *loaders {
 		byName: newLoader(batch(r.Catalog.ModelsByName, func(m *models.Model) catalog.ModelName {
 			return catalog.ModelName{ProviderID: m.ProviderID, Name: m.Name}
 		})),
-		harnesses: newLoader(batch(r.Catalog.HarnessesByID, func(h *models.Harness) models.HarnessID { return h.ID })),
-		agents:    newLoader(batch(r.Catalog.AgentsByID, func(a *models.Agent) models.AgentID { return a.ID })),
-		sessions:  newLoader(batch(r.Sessions.ByID, func(s *models.Session) models.SessionID { return s.ID })),
-		turns:     newLoader(batch(r.Sessions.TurnsByID, func(t *models.Turn) models.TurnID { return t.ID })),
-		messages:  newLoader(batch(r.Sessions.MessagesByID, func(m *models.Message) models.MessageID { return m.ID })),
-		users:     newLoader(r.usersByID),
-		stored:    newLoader(r.Orgs.StoredBytes),
-		keys:      newLoader(batch(r.Orgs.APIKeysByID, func(k *models.APIKey) models.APIKeyID { return k.ID })),
-		waits:     newLoader(ofPrincipal(r.Sessions.WaitsOfTurns)),
-		decisions: newLoader(ofPrincipal(r.Sessions.Decisions)),
-		feedback:  newLoader(ofPrincipal(r.Sessions.FeedbackOf)),
-		toolsets:  newLoader(ofPrincipal(r.Sessions.ClientToolsets)),
+		harnesses:   newLoader(batch(r.Catalog.HarnessesByID, func(h *models.Harness) models.HarnessID { return h.ID })),
+		agents:      newLoader(batch(r.Catalog.AgentsByID, func(a *models.Agent) models.AgentID { return a.ID })),
+		sessions:    newLoader(batch(r.Sessions.ByID, func(s *models.Session) models.SessionID { return s.ID })),
+		turns:       newLoader(batch(r.Sessions.TurnsByID, func(t *models.Turn) models.TurnID { return t.ID })),
+		messages:    newLoader(batch(r.Sessions.MessagesByID, func(m *models.Message) models.MessageID { return m.ID })),
+		users:       newLoader(r.usersByID),
+		stored:      newLoader(r.Orgs.StoredBytes),
+		keys:        newLoader(batch(r.Orgs.APIKeysByID, func(k *models.APIKey) models.APIKeyID { return k.ID })),
+		waits:       newLoader(ofPrincipal(r.Sessions.WaitsOfTurns)),
+		decisions:   newLoader(ofPrincipal(r.Sessions.Decisions)),
+		feedback:    newLoader(ofPrincipal(r.Sessions.FeedbackOf)),
+		clientTools: newLoader(ofPrincipal(r.Sessions.ClientTools)),
 
 		queued: newLoader(ofPrincipal(r.Sessions.QueuedTurnsOf)),
 		todos:  newLoader(ofPrincipal(r.Sessions.TodosOf)),
@@ -278,7 +278,7 @@ func (l *loaders) forgetAll() {
 	l.waits.forget()
 	l.decisions.forget()
 	l.feedback.forget()
-	l.toolsets.forget()
+	l.clientTools.forget()
 	l.queued.forget()
 	l.todos.forget()
 	l.indexed.forget()

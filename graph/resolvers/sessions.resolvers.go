@@ -146,10 +146,10 @@ func (r *sessionResolver) ForkedFrom(ctx context.Context, obj *model.Session) (*
 
 // ClientTools returns the client tools that a session brings itself.
 func (r *sessionResolver) ClientTools(ctx context.Context, obj *model.Session) ([]*model.ClientTool, error) {
-	if len(obj.ClientToolset) == 0 {
+	if len(obj.Setup) == 0 {
 		return []*model.ClientTool{}, nil
 	}
-	list, _, err := r.loadersOf(ctx).toolsets.load(ctx, string(obj.ClientToolset))
+	list, _, err := r.loadersOf(ctx).clientTools.load(ctx, string(obj.Setup))
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +273,7 @@ func (r *sessionResolver) Events(ctx context.Context, obj *model.Session, first 
 // EffectiveConfig is the resolver for the effectiveConfig field.
 func (r *sessionResolver) EffectiveConfig(ctx context.Context, obj *model.Session) (*model.EffectiveConfig, error) {
 	eff, err := r.Catalog.PreviewRun(ctx, auth.FromContext(ctx).OrgID, catalog.Run{
-		HarnessID: obj.HarnessID, AgentID: obj.AgentID, SessionModelID: obj.ModelID, ClientTools: obj.ClientToolset,
+		HarnessID: obj.HarnessID, AgentID: obj.AgentID, SessionModelID: obj.ModelID, Setup: obj.Setup,
 	})
 	if err != nil || eff == nil {
 		return nil, err

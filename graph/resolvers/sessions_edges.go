@@ -28,8 +28,8 @@ func (l *loaders) expectSession(s *models.Session) {
 		l.firstMessages.expect(s.ID)
 		l.lastMessages.expect(s.ID)
 	}
-	if len(s.ClientTools) > 0 {
-		l.toolsets.expect(new(string(s.ClientTools)))
+	if len(s.Setup) > 0 {
+		l.clientTools.expect(new(string(s.Setup)))
 	}
 }
 

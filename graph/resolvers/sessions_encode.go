@@ -16,7 +16,7 @@ func encodeSession(s *models.Session) *model.Session {
 		LastSequence: int(s.LastSequence), Usage: encodeUsage(s.Usage), CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 		SessionID: s.ID, HarnessID: s.HarnessID, AgentID: s.AgentID, ModelID: s.ModelID, CurrentTurnID: s.CurrentTurnID,
 		CreatedByKind: s.CreatedByKind, CreatedByID: s.CreatedByID, OwnerID: s.OwnerID,
-		ParentID: s.ParentID, RootID: s.RootID, ForkedFromID: s.ForkedFromID, ForkedThrough: int(s.BaseSequence), ClientToolset: s.ClientTools, Trial: s.Trial,
+		ParentID: s.ParentID, RootID: s.RootID, ForkedFromID: s.ForkedFromID, ForkedThrough: int(s.BaseSequence), Setup: s.Setup, Trial: s.Trial,
 	}
 }
 

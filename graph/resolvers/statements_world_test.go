@@ -54,7 +54,7 @@ func newWorld(t *testing.T, db *store.DB, n int) *world {
 	for i := range n {
 		clientTools = append(clientTools, models.ClientTool{Name: fmt.Sprint("tool_", i), Description: "d", InputSchema: models.JSON(`{"type":"object"}`)})
 	}
-	w.add(&models.ClientToolset{OrgID: w.org, Hash: w.tools, Tools: clientTools})
+	w.add(&models.SessionSetup{OrgID: w.org, Hash: w.tools, Tools: clientTools})
 	catalog := make([]catalogLine, n)
 	var all []string
 	for i := range n {
@@ -203,7 +203,7 @@ func (w *world) work(c catalogLine, parent *models.SessionID) *models.SessionID 
 	id := models.NewID[models.SessionEntity]()
 	session := models.Session{
 		OrgID: w.org, ID: id, HarnessID: c.harness, AgentID: &c.agent, ModelID: &c.model, Tags: []string{"x"}, Status: models.SessionWaiting,
-		CreatedByKind: models.ActorUser, CreatedByID: w.me, OwnerID: &w.principal.UserID, ClientTools: w.tools, ParentID: parent, RootID: parent,
+		CreatedByKind: models.ActorUser, CreatedByID: w.me, OwnerID: &w.principal.UserID, Setup: w.tools, ParentID: parent, RootID: parent,
 		ForkedFromID: parent, QueuedTurns: w.n,
 	}
 	var sequence int64

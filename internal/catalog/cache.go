@@ -28,8 +28,8 @@ type cacheKey struct {
 	harness models.HarnessID
 	agent   models.AgentID
 	model   models.ModelID
-	// clientTools is the hash of those that the session brings: what it names never changes.
-	clientTools string
+	// setup is the hash of what the session brings, which never changes.
+	setup string
 }
 
 // source is how an entry is filled, and how it learns whether it still holds.

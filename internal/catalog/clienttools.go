@@ -170,13 +170,13 @@ func (s *Service) CheckClientTools(
 	return f.At(append([]string{"input"}, path...)...)
 }
 
-// broughtBy reads what a session brings; the zero value without a hash.
-func broughtBy(db *gorm.DB, org models.OrgID, hash string) (row models.ClientToolset, err error) {
+// setupOf reads what a session brings; the zero value without a hash.
+func setupOf(db *gorm.DB, org models.OrgID, hash string) (row models.SessionSetup, err error) {
 	if hash == "" {
 		return row, nil
 	}
 	if err := store.Of(db, org).Where("hash = ?", []byte(hash)).Take(&row).Error; err != nil {
-		return row, fmt.Errorf("read the client tools of a session of %s: %w", org, err)
+		return row, fmt.Errorf("read what a session of %s brings: %w", org, err)
 	}
 	return row, nil
 }

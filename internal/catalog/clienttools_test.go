@@ -40,8 +40,8 @@ func TestClientToolsOfAnAgentAndASession(t *testing.T) {
 		own.Description = "Weighs better."
 		list := catalog.CleanClientTools([]models.ClientTool{own, clientTool("paint")})
 		hash := must(catalog.ClientToolsHash(list))(t)
-		e.put(&models.ClientToolset{OrgID: e.mine.id, Hash: hash, Tools: list})
-		run.ClientTools = hash
+		e.put(&models.SessionSetup{OrgID: e.mine.id, Hash: hash, Tools: list})
+		run.Setup = hash
 		both := must(e.svc.EffectiveForSession(ctx, e.mine.id, run))(t)
 		if got := namesOf(both); !slices.Equal(got, []string{"measure: Does measure.", "weigh: Weighs better.", "paint: Does paint."}) || both.Hash == alone.Hash {
 			t.Errorf("with those of the session it has %v", got)
@@ -50,7 +50,7 @@ func TestClientToolsOfAnAgentAndASession(t *testing.T) {
 			t.Errorf("another session has %v", namesOf(again))
 		}
 		// The other organization has no such set.
-		if _, err := e.svc.EffectiveForSession(ctx, e.theirs.id, catalog.Run{HarnessID: e.theirs.generic, ClientTools: hash}); err == nil {
+		if _, err := e.svc.EffectiveForSession(ctx, e.theirs.id, catalog.Run{HarnessID: e.theirs.generic, Setup: hash}); err == nil {
 			t.Error("a set of another organization was found")
 		}
 		must(e.svc.UpdateAgent(ctx, e.mine.admin, a.ID, catalog.AgentChange{ClientTools: catalog.Give([]models.ClientTool(nil))}))(t)

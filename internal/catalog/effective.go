@@ -26,8 +26,8 @@ type Run struct {
 	AgentID        *models.AgentID
 	SessionModelID *models.ModelID
 	MessageModelID *models.ModelID
-	// ClientTools is the hash of the client tools, or of the draft, that the session brings; nil for none.
-	ClientTools []byte
+	// Setup is the hash of what the session brings; nil for nothing.
+	Setup []byte
 }
 
 // Effective is what a turn really runs with: the fold of the harness chain, the agent, the session and the message.
@@ -64,7 +64,7 @@ type Effective struct {
 //
 // It remembers what it worked out: a hot call reads nothing, and once in a second it asks, in one statement, whether
 // anything has changed. So a change made by another process takes effect within Staleness, one made by this
-// process at once. A cold call takes three statements, one more with fallback models, and one with client tools of the session.
+// process at once. A cold call takes three statements, one more with fallback models, and one with what the session brings.
 func (s *Service) EffectiveForSession(ctx context.Context, org models.OrgID, run Run) (*Effective, error) {
 	eff, err := s.effective(ctx, org, run)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Service) EffectiveForSession(ctx context.Context, org models.OrgID, run
 
 // effective is EffectiveForSession for those who can do without a model.
 func (s *Service) effective(ctx context.Context, org models.OrgID, run Run) (*Effective, error) {
-	key := cacheKey{org: org, harness: run.HarnessID, clientTools: string(run.ClientTools)}
+	key := cacheKey{org: org, harness: run.HarnessID, setup: string(run.Setup)}
 	if run.AgentID != nil {
 		key.agent = *run.AgentID
 	}
@@ -112,13 +112,13 @@ func (s *Service) loadEffective(db *gorm.DB, key cacheKey) (*Effective, []versio
 			return nil, nil, err
 		}
 	}
-	session, err := broughtBy(db, key.org, key.clientTools)
+	setup, err := setupOf(db, key.org, key.setup)
 	if err != nil {
 		return nil, nil, err
 	}
 	runs, also := agent, []version(nil)
-	if session.Draft != nil {
-		if runs, err = tried(key.org, agent, session.Draft); err != nil {
+	if setup.Draft != nil {
+		if runs, err = tried(key.org, agent, setup.Draft); err != nil {
 			return nil, nil, err
 		}
 		if agent != nil {
@@ -129,11 +129,11 @@ func (s *Service) loadEffective(db *gorm.DB, key cacheKey) (*Effective, []versio
 			also = versionsOfLive(agent, live)
 		}
 	}
-	eff, defaulted, err := s.build(db, key.org, chain, runs, session.Tools, Layer{ModelID: key.model.Ptr()})
+	eff, defaulted, err := s.build(db, key.org, chain, runs, setup.Tools, Layer{ModelID: key.model.Ptr()})
 	if err != nil {
 		return nil, nil, err
 	}
-	if session.Draft != nil {
+	if setup.Draft != nil {
 		eff.AgentRevision = nil
 	}
 	return eff, versionsOf(chain, agent, eff, defaulted, also), nil

@@ -71,7 +71,7 @@ func (s *Service) PreviewSession(ctx context.Context, org models.OrgID, id model
 	if err != nil {
 		return nil, err
 	}
-	return s.PreviewRun(ctx, org, Run{HarnessID: session.HarnessID, AgentID: session.AgentID, SessionModelID: session.ModelID, ClientTools: session.ClientTools})
+	return s.PreviewRun(ctx, org, Run{HarnessID: session.HarnessID, AgentID: session.AgentID, SessionModelID: session.ModelID, Setup: session.Setup})
 }
 
 // PreviewRun is PreviewSession for a session whose row was read already.

@@ -59,7 +59,7 @@ func TestFieldsAreTheColumnsOfTheirModel(t *testing.T) {
 		{&models.SessionUsageHour{}, addSessionUsage.shape},
 		{&models.LedgerEntry{}, insertPosting.shape},
 		{&models.HookJob{}, insertJob.shape},
-		{&models.ClientToolset{}, insertToolset.shape},
+		{&models.SessionSetup{}, insertSetup.shape},
 		{&models.SessionFile{}, putFile.shape},
 		{&models.Blob{}, insertBlob.shape},
 		{&models.SessionTodos{}, putTodos.shape},

@@ -64,7 +64,7 @@ func (w *world) furnish() (belongings, *Lease) {
 		tx.AddDecision(models.ApprovalDecision{WaitID: b.wait, ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser})
 		tx.Rate(models.Feedback{TurnID: models.TurnID(l.ID), ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser})
 		tx.AddHookJob(models.HookJob{ID: b.job, TurnID: models.TurnID(l.ID).Ptr(), Event: "stop", Payload: models.JSON("{}")})
-		tx.AddClientTools(b.hash, []models.ClientTool{})
+		tx.AddSetup(models.SessionSetup{Hash: b.hash, Tools: models.ClientTools{}})
 		tx.PutFile(models.SessionFile{Path: "/f", Size: 1, Hash: b.hash, Encoding: "utf-8"}, &models.Blob{Hash: b.hash, Size: 1, Content: []byte("a")})
 		tx.SaveTodos([]models.Todo{})
 		tx.TagSession([]string{"theirs"})
@@ -191,7 +191,7 @@ func TestCommandsThatNameWhatBelongsToOthers(t *testing.T) {
 				return nil
 			}, ErrRefused},
 			{"their blob and toolset, replaced", nil, func(tx *Tx) error {
-				tx.AddClientTools(theirs.hash, []models.ClientTool{{Name: "planted"}})
+				tx.AddSetup(models.SessionSetup{Hash: theirs.hash, Tools: models.ClientTools{{Name: "planted"}}})
 				tx.PutFile(models.SessionFile{Path: "/g", Size: 7, Hash: theirs.hash, Encoding: "utf-8"}, &models.Blob{Hash: theirs.hash, Size: 7, Content: []byte("planted")})
 				return nil
 			}, nil},

@@ -88,7 +88,7 @@ type field struct {
 	index []int
 }
 
-// fieldsOf returns the fields of a model that are columns. Of GORM's tags, -, embedded and type:text hold here, too.
+// fieldsOf returns the fields of a model that are columns. Of GORM's tags, -, embedded, column and type:text hold here, too.
 func fieldsOf(model reflect.Type) (list []field) {
 	for i := range model.NumField() {
 		f := model.Field(i)
@@ -98,6 +98,8 @@ func fieldsOf(model reflect.Type) (list []field) {
 			for _, inner := range fieldsOf(f.Type) {
 				list = append(list, field{inner.column, append([]int{i}, inner.index...)})
 			}
+		case strings.HasPrefix(tag, "column:"):
+			list = append(list, field{column{strings.TrimPrefix(tag, "column:"), columnType(f.Type), f.Tag.Get("cond")}, f.Index})
 		case strings.Contains(tag, "type:text"):
 			list = append(list, field{column{name: columnName(f.Name), typ: "text"}, f.Index})
 		default:

@@ -67,8 +67,8 @@ const (
 
 // The kinds of writes. inOrder says in which order they are made.
 var (
-	insertToolset = describe[models.ClientToolset](shape{table: "client_toolsets", shared: true, alone: true, conflict: "DO NOTHING"}, "org_id hash", "")
-	insertBlob    = describe[models.Blob](shape{table: "blobs", shared: true, alone: true, conflict: "DO NOTHING"}, "org_id hash", "")
+	insertSetup = describe[models.SessionSetup](shape{table: "client_toolsets", shared: true, alone: true, conflict: "DO NOTHING"}, "org_id hash", "")
+	insertBlob  = describe[models.Blob](shape{table: "blobs", shared: true, alone: true, conflict: "DO NOTHING"}, "org_id hash", "")
 
 	insertSession = describe[*models.Session](shape{table: "sessions", once: true}, "org_id id", "")
 	updateSession = describe[*models.Session](shape{op: update, table: "sessions", once: true}, "org_id id", sessionState)
@@ -149,7 +149,7 @@ var (
 // inOrder are all shapes, in the order in which a transaction writes them. What is referred to goes first. All transactions write the tables in the
 // same order, and the rows that sessions have in common in the order of their keys, so that no two can wait for each other.
 var inOrder = []*shape{
-	insertToolset.shape, insertBlob.shape, insertSession.shape, updateSession.shape, detailSession.shape, dropTags.shape, insertTag.shape,
+	insertSetup.shape, insertBlob.shape, insertSession.shape, updateSession.shape, detailSession.shape, dropTags.shape, insertTag.shape,
 	dropWords.shape, insertWord.shape, updateTurn.shape, insertTurn.shape, insertMessage.shape, editMessage.shape, rewriteMessage.shape,
 	returnInbox.shape, consumeInbox.shape, moveInbox.shape, insertEffect.shape, putEffect.shape, amendEffect.shape, updateEffect.shape,
 	dropCheckpoint.shape, insertWait.shape, updateWait.shape, closeWaits.shape, insertDecision.shape, putFeedback.shape, insertJob.shape, dropJob.shape,

@@ -180,14 +180,10 @@ func (tx *Tx) RewriteMessage(id models.MessageID, content []models.Part) {
 	rewriteMessage.put(tx.w, models.Message{OrgID: tx.org, ID: id, Content: content})
 }
 
-// AddClientTools stores a set of client tools, if it is not there yet.
-func (tx *Tx) AddClientTools(hash []byte, list []models.ClientTool) {
-	insertToolset.put(tx.w, models.ClientToolset{OrgID: tx.org, Hash: hash, Tools: list})
-}
-
-// AddDraft stores a draft of an agent that a session tries, if it is not there yet.
-func (tx *Tx) AddDraft(hash []byte, draft models.JSON) {
-	insertToolset.put(tx.w, models.ClientToolset{OrgID: tx.org, Hash: hash, Tools: models.ClientTools{}, Draft: draft})
+// AddSetup stores what a session brings, if it is not there yet.
+func (tx *Tx) AddSetup(s models.SessionSetup) {
+	s.OrgID = tx.org
+	insertSetup.put(tx.w, s)
 }
 
 // AddHookJob adds hooks that run when the transaction has committed.

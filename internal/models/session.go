@@ -17,9 +17,9 @@ type Session struct {
 	CreatedByID   *ActorID
 	// OwnerID is the person that the session belongs to; nil when a key made it.
 	OwnerID *UserID
-	// ClientTools is the hash of the ClientToolset that the session brings; nil for none.
-	ClientTools []byte
-	// Trial is true when that holds a draft of an agent: the session is there to try it.
+	// Setup is the hash of the SessionSetup that the session brings; nil for none.
+	Setup []byte `gorm:"column:client_tools"`
+	// Trial is true when that is a draft of an agent: the session is there to try it.
 	Trial bool
 	// ParentID is the session that this one was made by, RootID the first of the line; both nil for a session that users made.
 	// A fork has the root of what it was forked from.
@@ -214,14 +214,18 @@ type Lineage struct {
 // TableName tells GORM the table's name.
 func (Lineage) TableName() string { return "session_lineage" }
 
-// ClientToolset is what a session brings along, by the SHA-256 of its content: client tools, or a draft of an agent to try.
-type ClientToolset struct {
+// SessionSetup is what a session brings along, by the SHA-256 of its content: client tools, or a draft of an agent to try. It never changes, and
+// sessions that bring the same share it.
+type SessionSetup struct {
 	OrgID OrgID  `gorm:"primaryKey"`
 	Hash  []byte `gorm:"primaryKey"`
 	Tools ClientTools
 	// Draft is what the session runs with in the place of its agent; nil for none.
 	Draft JSON
 }
+
+// TableName tells GORM the table's name: client tools were all that it held.
+func (SessionSetup) TableName() string { return "client_toolsets" }
 
 // Event is a durable event of a session.
 type Event struct {

@@ -75,7 +75,7 @@ func (v *ModelViews) Of(ctx context.Context, org models.OrgID, turn models.TurnI
 		return nil, err
 	}
 	run := catalog.Run{
-		HarnessID: session.harness, AgentID: session.agent, SessionModelID: session.model, MessageModelID: t.ModelID, ClientTools: session.clientTools,
+		HarnessID: session.harness, AgentID: session.agent, SessionModelID: session.model, MessageModelID: t.ModelID, Setup: session.setup,
 	}
 	view, err := v.under(ctx, t, session, asked, run)
 	if err != nil || view.Exact || asked.ModelID.IsZero() || view.configured == asked.ModelID {

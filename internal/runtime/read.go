@@ -23,8 +23,8 @@ type sessionInfo struct {
 	locale  string
 	// base is the sequence through which a fork's history is that of others; 0 for sessions that are no forks.
 	base int64
-	// clientTools is the hash of those that the session brings; nil for none.
-	clientTools []byte
+	// setup is the hash of what the session brings; nil for nothing.
+	setup []byte
 	// budgeted is true when the organization has budgets.
 	budgeted bool
 	// files is true when the session has files, empty ones aside.
@@ -60,7 +60,7 @@ func (d database) session(ctx context.Context, org models.OrgID, id models.Sessi
 	var locale *string
 	err := d.db.QueryRow(ctx, org, "SELECT harness_id, agent_id, model_id, locale, base_sequence, client_tools, "+
 		budget.AnySQL("sessions")+", file_bytes > 0, last_sequence = 1 FROM sessions WHERE org_id = ? AND id = ?", org[:], id[:]).
-		Scan(&s.harness, &s.agent, &s.model, &locale, &s.base, &s.clientTools, &s.budgeted, &s.files, &s.fresh)
+		Scan(&s.harness, &s.agent, &s.model, &locale, &s.base, &s.setup, &s.budgeted, &s.files, &s.fresh)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, &catalog.DependencyError{Dependency: "session", ID: id.String(), State: models.LifecycleDeleted}
 	}

@@ -100,7 +100,7 @@ func (s *slot) Run(t models.Turn, session *models.Session, input *models.Message
 		r = s.prepared
 		r.turn, r.session.budgeted, r.session.files, r.session.fresh = t, began.HasBudgets, began.HasFiles, false
 	case session != nil:
-		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: models.Value(session.Locale), base: session.BaseSequence, clientTools: session.ClientTools, budgeted: session.Budgeted, files: session.FileBytes > 0}
+		r.session = &sessionInfo{harness: session.HarnessID, agent: session.AgentID, model: session.ModelID, locale: models.Value(session.Locale), base: session.BaseSequence, setup: session.Setup, budgeted: session.Budgeted, files: session.FileBytes > 0}
 	}
 	r.attention, r.input = s.attention, input
 	e := s.e

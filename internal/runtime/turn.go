@@ -292,9 +292,9 @@ func (r *turnRun) resolve(ctx context.Context) (blocked *turns.Failed, err error
 }
 
 func (r *turnRun) resolveOnce(ctx context.Context) (*stepInput, error) {
-	b := turns.Basis{Harness: r.session.harness, Agent: models.Value(r.session.agent), Session: models.Value(r.session.model), Message: models.Value(r.turn.ModelID), ClientTools: string(r.session.clientTools)}
+	b := turns.Basis{Harness: r.session.harness, Agent: models.Value(r.session.agent), Session: models.Value(r.session.model), Message: models.Value(r.turn.ModelID), Setup: string(r.session.setup)}
 	eff, err := r.e.cfg.Catalog.EffectiveForSession(ctx, r.turn.OrgID, catalog.Run{
-		HarnessID: b.Harness, AgentID: b.Agent.Ptr(), SessionModelID: b.Session.Ptr(), MessageModelID: b.Message.Ptr(), ClientTools: []byte(b.ClientTools),
+		HarnessID: b.Harness, AgentID: b.Agent.Ptr(), SessionModelID: b.Session.Ptr(), MessageModelID: b.Message.Ptr(), Setup: []byte(b.Setup),
 	})
 	if err != nil {
 		return nil, err
@@ -341,7 +341,7 @@ func (r *turnRun) submit(ctx context.Context, c commit.Command, w *turns.Writer)
 	r.turn, r.sequence = w.Turn, w.Sequence
 	if r.session != nil {
 		r.session.harness, r.session.agent, r.session.model = w.Basis.Harness, w.Basis.Agent.Ptr(), w.Basis.Session.Ptr()
-		r.session.clientTools = []byte(w.Basis.ClientTools)
+		r.session.setup = []byte(w.Basis.Setup)
 		r.session.budgeted, r.session.files = w.HasBudgets, w.HasFiles
 	}
 	return w, nil

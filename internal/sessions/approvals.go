@@ -171,7 +171,7 @@ func (s *Service) toolset(ctx context.Context, org models.OrgID, id models.Sessi
 		return tools.Toolset{}, nil, err
 	}
 	eff, err := s.cfg.Catalog.PreviewRun(ctx, org, catalog.Run{
-		HarnessID: session.HarnessID, AgentID: session.AgentID, SessionModelID: session.ModelID, ClientTools: session.ClientTools,
+		HarnessID: session.HarnessID, AgentID: session.AgentID, SessionModelID: session.ModelID, Setup: session.Setup,
 	})
 	if err != nil || eff == nil {
 		return tools.Toolset{}, session, err

@@ -22,14 +22,14 @@ func TestSessionsBringClientTools(t *testing.T) {
 			t.Fatal(err)
 		}
 		two, err := e.svc.Create(ctx, e.by, in)
-		if err != nil || len(one.ClientTools) != 32 || !bytes.Equal(one.ClientTools, two.ClientTools) {
-			t.Fatalf("%x, %x, %v", one.ClientTools, two.ClientTools, err)
+		if err != nil || len(one.Setup) != 32 || !bytes.Equal(one.Setup, two.Setup) {
+			t.Fatalf("%x, %x, %v", one.Setup, two.Setup, err)
 		}
-		sets, err := e.svc.ClientToolsets(ctx, e.by.OrgID, []string{string(one.ClientTools)})
-		if err != nil || len(sets[string(one.ClientTools)]) != 1 {
+		sets, err := e.svc.ClientTools(ctx, e.by.OrgID, []string{string(one.Setup)})
+		if err != nil || len(sets[string(one.Setup)]) != 1 {
 			t.Fatalf("%+v, %v", sets, err)
 		}
-		if theirs, err := e.svc.ClientToolsets(ctx, e.theirs.OrgID, []string{string(one.ClientTools)}); err != nil || len(theirs) != 0 {
+		if theirs, err := e.svc.ClientTools(ctx, e.theirs.OrgID, []string{string(one.Setup)}); err != nil || len(theirs) != 0 {
 			t.Fatalf("others have %+v, %v", theirs, err)
 		}
 		offered := func(id models.SessionID) bool {
@@ -47,10 +47,10 @@ func TestSessionsBringClientTools(t *testing.T) {
 		change := func(list ...models.ClientTool) (*models.Session, error) {
 			return e.svc.Update(ctx, e.by, one.ID, Change{ClientTools: catalog.Give(list)})
 		}
-		if s, err := change(); err != nil || len(s.ClientTools) != 0 || offered(one.ID) || !offered(two.ID) {
+		if s, err := change(); err != nil || len(s.Setup) != 0 || offered(one.ID) || !offered(two.ID) {
 			t.Fatalf("%+v, %v", s, err)
 		}
-		if s, err := e.svc.Update(ctx, e.by, two.ID, Change{Title: catalog.Give(ptr("t"))}); err != nil || len(s.ClientTools) == 0 {
+		if s, err := e.svc.Update(ctx, e.by, two.ID, Change{Title: catalog.Give(ptr("t"))}); err != nil || len(s.Setup) == 0 {
 			t.Fatalf("another change took the tools away: %+v, %v", s, err)
 		}
 		_, err = change(clientToolNamed("x"), clientToolNamed("read_file"))
@@ -83,7 +83,7 @@ func TestAnAgentWhoseToolsClashWithTheSessions(t *testing.T) {
 		wantFault(t, err, fault.Invalid, "input.clientTools.0.name")
 		// Both at once.
 		got, err := e.svc.Update(ctx, e.by, s.ID, Change{AgentID: catalog.Give(&agent.ID), ClientTools: catalog.Give([]models.ClientTool(nil))})
-		if err != nil || len(got.ClientTools) != 0 {
+		if err != nil || len(got.Setup) != 0 {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	})

@@ -40,14 +40,14 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewSession)
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	harness, clients, err := s.basis(ctx, by, in)
+	harness, brings, err := s.basis(ctx, by, in)
 	if err != nil {
 		return nil, err
 	}
 	if in.Tags == nil {
 		in.Tags = []string{}
 	}
-	c := &createSession{by: by, id: models.NewID[models.SessionEntity](), in: in, harness: harness, clients: clients, most: s.cfg.Limits.Of(ctx, by.OrgID).Sessions}
+	c := &createSession{by: by, id: models.NewID[models.SessionEntity](), in: in, harness: harness, brings: brings, most: s.cfg.Limits.Of(ctx, by.OrgID).Sessions}
 	if in.IdempotencyKey != nil {
 		c.key = &commit.IdempotencyKey{Operation: "createSession", Key: *in.IdempotencyKey}
 		c.hash = inputHash(in)
@@ -59,18 +59,17 @@ func (s *Service) Create(ctx context.Context, by *auth.Principal, in NewSession)
 }
 
 // basis checks what a session is to run with, and returns its harness and what it brings.
-func (s *Service) basis(ctx context.Context, by *auth.Principal, in NewSession) (models.HarnessID, clientTools, error) {
+func (s *Service) basis(ctx context.Context, by *auth.Principal, in NewSession) (models.HarnessID, setup, error) {
 	if in.Draft != nil {
 		t, err := s.cfg.Catalog.CheckTrial(ctx, by, in.AgentID, *in.Draft)
-		sum := sha256.Sum256(t.Draft)
-		return t.HarnessID, clientTools{hash: sum[:], draft: t.Draft, bytes: len(t.Draft)}, err //nolint:wrapcheck // it says what is wrong
+		return t.HarnessID, ofDraft(t.Draft), err //nolint:wrapcheck // it says what is wrong
 	}
 	harness, err := s.cfg.Catalog.CheckSession(ctx, by, catalog.Choice{HarnessID: in.HarnessID, AgentID: in.AgentID, ModelID: in.ModelID})
 	if err != nil {
-		return harness, clientTools{}, err
+		return harness, setup{}, err
 	}
-	clients, err := s.clientTools(ctx, by.OrgID, harness, in.AgentID, in.ClientTools)
-	return harness, clients, err
+	brings, err := s.ofClientTools(ctx, by.OrgID, harness, in.AgentID, in.ClientTools)
+	return harness, brings, err
 }
 
 func (in *NewSession) check() error {
@@ -125,7 +124,7 @@ type createSession struct {
 	id      models.SessionID
 	in      NewSession
 	harness models.HarnessID
-	clients clientTools
+	brings  setup
 	// most is how many sessions the organization may have; 0 is any number.
 	most int
 	key  *commit.IdempotencyKey
@@ -135,7 +134,7 @@ type createSession struct {
 }
 
 func (c *createSession) Needs() commit.Needs {
-	return commit.Needs{Org: c.by.OrgID, Session: c.id, Create: true, Idempotency: c.key, Bytes: 2048 + c.clients.bytes}
+	return commit.Needs{Org: c.by.OrgID, Session: c.id, Create: true, Idempotency: c.key, Bytes: 2048 + c.brings.bytes}
 }
 
 func (c *createSession) Apply(tx *commit.Tx) error {
@@ -154,9 +153,9 @@ func (c *createSession) Apply(tx *commit.Tx) error {
 	tx.CreateSession(models.Session{
 		OrgID: c.by.OrgID, ID: c.id, Title: c.in.Title, HarnessID: c.harness, AgentID: c.in.AgentID, ModelID: c.in.ModelID, Tags: c.in.Tags,
 		Locale: c.in.Locale, CustomerKey: c.in.CustomerKey, CreatedByKind: kind, CreatedByID: by.Ptr(), OwnerID: c.by.UserID.Ptr(),
-		CreatedAt: tx.Now, Status: models.SessionStarted, ClientTools: c.clients.hash, Trial: c.in.Draft != nil,
+		CreatedAt: tx.Now, Status: models.SessionStarted, Setup: c.brings.Hash, Trial: c.in.Draft != nil,
 	})
-	c.clients.add(tx)
+	c.brings.add(tx)
 	tx.TagSession(c.in.Tags)
 	tx.Emit(nil, events.SessionStarted{HarnessID: c.harness, AgentID: c.in.AgentID, Title: c.in.Title})
 	if c.key != nil {
@@ -214,7 +213,7 @@ func (s *Service) prepareUpdate(ctx context.Context, by *auth.Principal, id mode
 		}
 	}
 	c := &updateSession{org: by.OrgID, id: id, change: ch, agent: have.AgentID}
-	c.clients, err = s.changedClientTools(ctx, have, ch)
+	c.brings, err = s.changedSetup(ctx, have, ch)
 	return c, err
 }
 
@@ -224,12 +223,12 @@ type updateSession struct {
 	change Change
 	// agent is the session's when the change was checked.
 	agent *models.AgentID
-	// clients are the new client tools, where the change gives some.
-	clients clientTools
+	// brings are the new client tools, where the change gives some.
+	brings setup
 }
 
 func (c *updateSession) Needs() commit.Needs {
-	return commit.Needs{Org: c.org, Session: c.id, Bytes: 1024 + c.clients.bytes}
+	return commit.Needs{Org: c.org, Session: c.id, Bytes: 1024 + c.brings.bytes}
 }
 
 func (c *updateSession) Apply(tx *commit.Tx) error {
@@ -252,8 +251,8 @@ func (c *updateSession) Apply(tx *commit.Tx) error {
 		s.AgentID = c.change.AgentID.Value
 	}
 	if c.change.ClientTools.Given {
-		s.ClientTools = c.clients.hash
-		c.clients.add(tx)
+		s.Setup = c.brings.Hash
+		c.brings.add(tx)
 	}
 	if c.change.Tags.Given && !slices.Equal(s.Tags, c.change.Tags.Value) {
 		s.Tags = append([]string{}, c.change.Tags.Value...)

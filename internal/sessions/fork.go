@@ -259,7 +259,7 @@ func (c *forkSession) fork(s *models.Session, through int64, past since) commit.
 	f := commit.Fork{Through: through, TodosBefore: math.MaxInt64, Session: models.Session{
 		ID: c.id, Title: s.Title, HarnessID: s.HarnessID, AgentID: s.AgentID, ModelID: s.ModelID, Tags: append([]string{}, s.Tags...),
 		Locale: s.Locale, CustomerKey: s.CustomerKey, CreatedByKind: kind, CreatedByID: by.Ptr(), OwnerID: c.by.UserID.Ptr(),
-		ClientTools: s.ClientTools, Trial: s.Trial, Status: models.SessionIdle, FileBytes: s.FileBytes + past.bytes(),
+		Setup: s.Setup, Trial: s.Trial, Status: models.SessionIdle, FileBytes: s.FileBytes + past.bytes(),
 	}}
 	if c.in.Title != nil {
 		f.Session.Title = c.in.Title

@@ -208,7 +208,7 @@ func TestATrialHasTheLaterGuardsOfItsAgent(t *testing.T) {
 					t.Fatal(err)
 				}
 				elsewhere := e.anotherCatalog()
-				run := catalog.Run{HarnessID: trial.HarnessID, AgentID: trial.AgentID, ClientTools: trial.ClientTools}
+				run := catalog.Run{HarnessID: trial.HarnessID, AgentID: trial.AgentID, Setup: trial.Setup}
 				for range 2 {
 					if _, err := elsewhere.EffectiveForSession(ctx, e.by.OrgID, run); err != nil {
 						t.Fatal(err)

@@ -34,7 +34,7 @@ func TestTheSchemaIsThatOfTheModels(t *testing.T) {
 		&models.Provider{}, &models.Model{}, &models.Harness{}, &models.Agent{},
 		&models.Session{}, &models.Turn{}, &models.Message{}, &models.Event{}, &models.Effect{}, &models.Checkpoint{}, &models.SessionFile{},
 		&models.HarnessRevision{}, &models.AgentRevision{}, &models.Image{}, &models.OrgFeed{}, &models.AuditEntry{}, &models.AuditHead{}, &models.APIKey{}, &models.AuditAnchor{}, &models.Blob{}, &models.SessionTodos{}, &models.IdempotencyKey{}, &models.Runner{}, &models.OrgLoad{}, &models.OrgStorage{},
-		&models.Lineage{}, &models.Wait{}, &models.ClientToolset{}, &models.ApprovalDecision{}, &models.HookJob{},
+		&models.Lineage{}, &models.Wait{}, &models.SessionSetup{}, &models.ApprovalDecision{}, &models.HookJob{},
 		&models.PasswordReset{}, &models.Identity{}, &models.SpentState{}, &models.Webhook{}, &models.WebhookDelivery{},
 		&models.Budget{}, &models.BudgetSlot{}, &models.JournalEntry{}, &models.LedgerEntry{}, &models.UsageHour{}, &models.SessionUsageHour{}, &models.ModelPrice{},
 		&models.PaymentPolicy{}, &models.Payment{}, &models.PaymentDay{},

@@ -61,8 +61,8 @@ type Basis struct {
 	Agent   models.AgentID
 	// Session and Message are the models that each asks for.
 	Session, Message models.ModelID
-	// ClientTools is the hash of those that the session brings.
-	ClientTools string
+	// Setup is the hash of what the session brings.
+	Setup string
 }
 
 // StepConfig is what the steps of a turn run with.
@@ -101,7 +101,7 @@ func (w *Writer) done(tx *commit.Tx, t *models.Turn) {
 func basisOf(s *models.Session, t *models.Turn) Basis {
 	return Basis{
 		Harness: s.HarnessID, Agent: models.Value(s.AgentID), Session: models.Value(s.ModelID), Message: models.Value(t.ModelID),
-		ClientTools: string(s.ClientTools),
+		Setup: string(s.Setup),
 	}
 }
 
