@@ -27,7 +27,8 @@ type MatchPart struct {
 	Hit  bool
 }
 
-// Matches returns, of each of the sessions whose messages have words of a search, the message that has the most of them: the first of those.
+// Matches returns, of each of the sessions whose messages have words of a search, the message in which most of them were said for the first time
+// in the session: the first of those.
 func (s *Service) Matches(ctx context.Context, org models.OrgID, ids []models.SessionID, search string) (map[models.SessionID]Match, error) {
 	if err := text.Check(search, maxSearch, "search"); err != nil {
 		return nil, err
@@ -44,13 +45,25 @@ func (s *Service) Matches(ctx context.Context, org models.OrgID, ids []models.Se
 	if err != nil {
 		return nil, err
 	}
-	matches := make(map[models.SessionID]Match, len(list))
+	// Messages that waited together share a position, and the words are those of all of them.
+	matches, most := make(map[models.SessionID]Match, len(ids)), make(map[models.SessionID]int, len(ids))
 	for i := range list {
-		if parts := snippet(saidIn(&list[i], maxIndexedText), words); parts != nil {
-			matches[list[i].SessionID] = Match{Message: list[i], Parts: parts}
+		said, session := saidIn(&list[i], maxIndexedText), list[i].SessionID
+		if n := wordsAmong(models.Words(said), words); n > most[session] {
+			matches[session], most[session] = Match{Message: list[i], Parts: snippet(said, words)}, n
 		}
 	}
 	return matches, nil
+}
+
+// wordsAmong counts those of some words that are among others.
+func wordsAmong(others, words []string) (n int) {
+	for _, word := range words {
+		if slices.Contains(others, word) {
+			n++
+		}
+	}
+	return n
 }
 
 // bestPositions returns where most of the words were first said in each session, the first such place.
@@ -74,7 +87,7 @@ func bestPositions(found []models.MessageWord) map[models.SessionID]int64 {
 	return best
 }
 
-// messagesAt reads one message of each session, by its position in the conversation.
+// messagesAt reads what people and the agent have said at a position in each session's conversation, in order.
 func (s *Service) messagesAt(ctx context.Context, org models.OrgID, at map[models.SessionID]int64) ([]models.Message, error) {
 	if len(at) == 0 {
 		return nil, nil
@@ -84,9 +97,9 @@ func (s *Service) messagesAt(ctx context.Context, org models.OrgID, at map[model
 		args = append(args, org, session, position)
 	}
 	//nolint:unqueryvet // a message is read as a whole
-	branch := "SELECT * FROM (SELECT * FROM messages WHERE org_id = ? AND session_id = ? AND position = ? AND role IN ('USER', 'AGENT') ORDER BY ordinal LIMIT 1) AS branch"
+	branch := "SELECT * FROM messages WHERE org_id = ? AND session_id = ? AND position = ? AND role IN ('USER', 'AGENT')"
 	var list []models.Message
-	if err := store.Rows(s.cfg.DB.Read(ctx, org).Raw(store.Union(branch, len(at)), args...), &list); err != nil {
+	if err := store.Rows(s.cfg.DB.Read(ctx, org).Raw(store.Union(branch, len(at))+" ORDER BY ordinal, sequence", args...), &list); err != nil {
 		return nil, fmt.Errorf("read the messages that were found in %d sessions: %w", len(at), err)
 	}
 	return list, nil

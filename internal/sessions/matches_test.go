@@ -6,6 +6,7 @@ import (
 
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/turns"
 )
 
 // shown writes a match with brackets around its words.
@@ -46,6 +47,29 @@ func TestAMatchShowsTheMessageThatFirstSaidMostWords(t *testing.T) {
 		}
 		_, err = e.svc.Matches(t.Context(), e.by.OrgID, []models.SessionID{session}, "a\x00b")
 		wantFault(t, err, fault.Invalid, "search")
+	})
+}
+
+// Messages that a turn takes in together have one place in the conversation.
+func TestAMatchIsInTheMessageThatHasTheWords(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		session := e.create().ID
+		e.say(session, "hello")
+		e.play(session, true, false, NewChanges())
+		for _, text := range []string{"wait", "thin crème", "ice", "thin ice", "ice, thin"} {
+			if _, _, err := e.svc.Send(t.Context(), e.by, NewMessage{SessionID: session, Content: []NewPart{Text(text)}, Delivery: turns.Steer}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.play(session, false, true, NewChanges())
+		e.play(session, true, true, NewChanges())
+		e.index()
+		for search, want := range map[string]string{"ice": "[ice]", "thin ice": "[thin] [ice]", "crème": "thin [crème]", "hello": "[hello]"} {
+			found, err := e.svc.Matches(t.Context(), e.by.OrgID, []models.SessionID{session}, search)
+			if err != nil || shown(found[session]) != want {
+				t.Errorf("%q shows %q, want %q; %v", search, shown(found[session]), want, err)
+			}
+		}
 	})
 }
 
