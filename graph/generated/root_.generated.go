@@ -11996,13 +11996,13 @@ type Session implements Node @auth(requires: SESSIONS_READ) {
   effectiveConfig: EffectiveConfig @goField(forceResolver: true)
   "What lists show of it, a few seconds behind; null until it has been indexed."
   summary: SessionSummary @goField(forceResolver: true)
-  "The message by which a search finds the session: the one that first said most of its words; null when no message has one of them. Messages are found within seconds after their turn, often before."
+  "The message in which most of a search's words were said for the first time in the session; null when no message has one of them. Messages are found within seconds after their turn, often before."
   match(search: String!): SessionMatch @goField(forceResolver: true)
   createdAt: Time! updatedAt: Time!
 }
 "What lists show of a session, as of a few seconds ago."
 type SessionSummary {
-  "The beginning of the newest message, on one line; null before there is one."
+  "The beginning of the session's newest message, on one line; null before there is one. What a fork shares with its original does not count, so it has none until it runs."
   preview: String
   "How the latest turn ended that had begun; null before one has."
   outcome: TurnStatus
@@ -12025,13 +12025,13 @@ type SessionEdge { cursor: Cursor! node: Session! }
 "Which sessions to list; all conditions must hold."
 input SessionFilter {
   agentId: ID harnessId: ID status: [SessionStatus!] tag: String customerKey: String createdAfter: Time createdBefore: Time
-  "Words that each match the start of a word of the title or the customer key, or a whole word of the messages, ignoring case; or the id of a session. A word of messages finds the newest 1000 sessions that have it, within seconds after the turn that it belongs to has ended, often before."
+  "Words that each match the start of a word of the title or the customer key, or a whole word of the messages, ignoring case; or the id of a session. A word of messages finds the newest 1000 sessions that have it, within seconds after the turn that it belongs to has ended, often before. Words of messages find no trials."
   search: String
   "Sessions whose latest finished turn failed or was sealed; false for all others."
   failed: Boolean
   "Sessions with an answer that somebody has rated down; false for all others."
   ratedDown: Boolean
-  "Only sessions that try a draft of an agent; they are left out otherwise."
+  "Only sessions that try a draft of an agent; without it they are left out, unless the search is the id of one."
   trial: Boolean
   "How the latest turn ended: COMPLETED, FAILED, CANCELLED or SEALED. This and the conditions below are a few seconds behind."
   outcome: TurnStatus
@@ -12041,7 +12041,7 @@ input SessionFilter {
   minCostUsd: Decimal
   "What the session has cost, at most."
   maxCostUsd: Decimal
-  "How long the latest turn took, at least."
+  "How long the latest turn took, at least. Sessions without a turn are left out, as they are with maxDurationMs."
   minDurationMs: Int64
   "How long the latest turn took, at most."
   maxDurationMs: Int64

@@ -1244,13 +1244,13 @@ type SessionFilter struct {
 	CustomerKey   *string         `json:"customerKey,omitempty"`
 	CreatedAfter  *models.Millis  `json:"createdAfter,omitempty"`
 	CreatedBefore *models.Millis  `json:"createdBefore,omitempty"`
-	// Words that each match the start of a word of the title or the customer key, or a whole word of the messages, ignoring case; or the id of a session. A word of messages finds the newest 1000 sessions that have it, within seconds after the turn that it belongs to has ended, often before.
+	// Words that each match the start of a word of the title or the customer key, or a whole word of the messages, ignoring case; or the id of a session. A word of messages finds the newest 1000 sessions that have it, within seconds after the turn that it belongs to has ended, often before. Words of messages find no trials.
 	Search *string `json:"search,omitempty"`
 	// Sessions whose latest finished turn failed or was sealed; false for all others.
 	Failed *bool `json:"failed,omitempty"`
 	// Sessions with an answer that somebody has rated down; false for all others.
 	RatedDown *bool `json:"ratedDown,omitempty"`
-	// Only sessions that try a draft of an agent; they are left out otherwise.
+	// Only sessions that try a draft of an agent; without it they are left out, unless the search is the id of one.
 	Trial *bool `json:"trial,omitempty"`
 	// How the latest turn ended: COMPLETED, FAILED, CANCELLED or SEALED. This and the conditions below are a few seconds behind.
 	Outcome *TurnStatus `json:"outcome,omitempty"`
@@ -1260,7 +1260,7 @@ type SessionFilter struct {
 	MinCostUsd *decimal.Decimal `json:"minCostUsd,omitempty"`
 	// What the session has cost, at most.
 	MaxCostUsd *decimal.Decimal `json:"maxCostUsd,omitempty"`
-	// How long the latest turn took, at least.
+	// How long the latest turn took, at least. Sessions without a turn are left out, as they are with maxDurationMs.
 	MinDurationMs *int64 `json:"minDurationMs,omitempty"`
 	// How long the latest turn took, at most.
 	MaxDurationMs *int64 `json:"maxDurationMs,omitempty"`

@@ -13,12 +13,16 @@ type MessageWord struct {
 type WordFeed struct {
 	OrgID    OrgID `gorm:"primaryKey"`
 	Position int64
+	// Backfilled is how far it goes in what was there before it, which ends at BackfillThrough.
+	Backfilled, BackfillThrough int64
 }
 
 // IndexedSession is what lists show of a session and are ordered and filtered by, as of a few seconds ago.
 type IndexedSession struct {
 	OrgID     OrgID     `gorm:"primaryKey"`
 	SessionID SessionID `gorm:"primaryKey"`
+	// Trial is true for one that tries a draft: lists leave it out, and its words are not indexed.
+	Trial bool
 	// Position is how far its words go, by the positions of messages in the conversation, and Words how many there are.
 	Position int64
 	Words    int

@@ -33,7 +33,7 @@ AND deadline >= ? AND deadline <= ? AND (deadline > ? OR id > ?) ORDER BY deadli
 	return list, nil
 }
 
-// unindexed returns up to limit organizations whose feeds go further than the index of their messages.
+// unindexed returns up to limit organizations with events that are not indexed: new ones, or some that were there before the index.
 func unindexed(ctx context.Context, db *store.DB, limit int) ([]models.OrgID, error) {
 	var list []models.OrgID
 	err := db.QueryAcross(ctx, func(r store.Row) error {
@@ -43,7 +43,7 @@ func unindexed(ctx context.Context, db *store.DB, limit int) ([]models.OrgID, er
 		}
 		list = append(list, org)
 		return nil
-	}, `SELECT f.org_id FROM org_feeds f LEFT JOIN word_feeds w ON w.org_id = f.org_id WHERE f.position > coalesce(w.position, 0) ORDER BY f.org_id LIMIT ?`, limit)
+	}, `SELECT f.org_id FROM org_feeds f LEFT JOIN word_feeds w ON w.org_id = f.org_id WHERE f.position > coalesce(w.position, 0) OR w.backfilled < w.backfill_through ORDER BY f.org_id LIMIT ?`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("look for organizations with messages to index: %w", err)
 	}

@@ -81,15 +81,24 @@ func (x *Indexer) Index(ctx context.Context) error {
 	}
 }
 
-// step indexes the sessions in the next events of a feed. It reports whether it got further.
+// step indexes the sessions in the next events of a feed; when there are no new ones, in those that were there before the index. It reports whether
+// it got further.
 func (x *Indexer) step(ctx context.Context, org models.OrgID) (moved bool, err error) {
-	var feed models.WordFeed
+	feed := models.WordFeed{OrgID: org}
 	if err := store.Of(x.db.Read(ctx, org), org).Limit(1).Find(&feed).Error; err != nil {
 		return false, fmt.Errorf("read how far the messages of %s are indexed: %w", org, err)
 	}
-	page, err := x.log.ReadFeed(ctx, org, feed.Position, events.Limit{Events: indexEvents, Bytes: indexBytes})
+	next := func(after int64) ([]models.Event, error) {
+		return x.log.ReadFeed(ctx, org, after, events.Limit{Events: indexEvents, Bytes: indexBytes})
+	}
+	reached := "position"
+	page, err := next(feed.Position)
+	if err == nil && len(page) == 0 && feed.Backfilled < feed.BackfillThrough {
+		reached = "backfilled"
+		page, err = next(feed.Backfilled)
+	}
 	if err != nil || len(page) == 0 {
-		return false, err //nolint:wrapcheck // it says what
+		return false, err
 	}
 	// They are at least as new as these events. Should a newer state be missed, its own event comes later.
 	states, err := x.statesOf(ctx, org, page)
@@ -104,11 +113,10 @@ func (x *Indexer) step(ctx context.Context, org models.OrgID) (moved bool, err e
 		if err := store.Of(tx.Clauses(clause.Locking{Strength: "UPDATE"}), org).Limit(1).Find(&locked).Error; err != nil {
 			return err
 		}
-		if locked.Position != feed.Position {
-			moved = true // by another process
-			return nil
-		}
 		moved = true
+		if locked != feed {
+			return nil // by another process
+		}
 		written := 0
 		for _, state := range states {
 			if written >= transactionWords {
@@ -120,7 +128,7 @@ func (x *Indexer) step(ctx context.Context, org models.OrgID) (moved bool, err e
 			}
 			written += n
 		}
-		return store.OneRow(store.Of(tx.Model(&models.WordFeed{}), org).Update("position", *page[len(page)-1].FeedPosition))
+		return store.OneRow(store.Of(tx.Model(&models.WordFeed{}), org).Update(reached, *page[len(page)-1].FeedPosition))
 	})
 	if err != nil {
 		return false, fmt.Errorf("index messages of %s: %w", org, err)
@@ -141,7 +149,7 @@ func indexSession(tx *gorm.DB, state models.IndexedSession) (written int, more b
 		state.ModelID = at.ModelID
 	}
 	seen := func(where string, position int64, limit int) (list []models.Message, err error) {
-		err = store.Of(tx, org).Select("content", "position").Order("position, ordinal").Limit(limit).
+		err = store.Of(tx, org).Select("content", "position").Order("position, ordinal, sequence").Limit(limit).
 			Where("session_id = ? AND role IN ('USER', 'AGENT') AND "+where+" AND "+seenMessages, session, position, org, session, org, session).Find(&list).Error
 		if err != nil {
 			return nil, fmt.Errorf("read the messages of %s: %w", session, err)
@@ -157,7 +165,10 @@ func indexSession(tx *gorm.DB, state models.IndexedSession) (written int, more b
 			return 0, false, err
 		}
 	}
-	words := wordsOf(list)
+	var words []models.MessageWord
+	if !state.Trial { // they would take the places of others among the newest that have a word
+		words = wordsOf(list)
+	}
 	for i := range words {
 		words[i].OrgID, words[i].SessionID = org, session
 	}

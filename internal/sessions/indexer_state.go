@@ -39,7 +39,7 @@ func (x *Indexer) statesOf(ctx context.Context, org models.OrgID, page []models.
 	states := make([]models.IndexedSession, len(list))
 	for i := range list {
 		s := &list[i]
-		states[i] = models.IndexedSession{OrgID: org, SessionID: s.ID, ActiveAt: s.UpdatedAt, CostNanos: s.Usage.CostNanos, ModelID: called[s.ID]}
+		states[i] = models.IndexedSession{OrgID: org, SessionID: s.ID, Trial: s.Trial, ActiveAt: s.UpdatedAt, CostNanos: s.Usage.CostNanos, ModelID: called[s.ID]}
 		for _, turn := range ended[s.ID] {
 			states[i].Outcome, states[i].DurationMs = &turn.Status, int64(*turn.FinishedAt-*turn.StartedAt)
 		}

@@ -95,6 +95,31 @@ func TestAnIndexThatIsMadeAnewIsTheSame(t *testing.T) {
 	})
 }
 
+// An upgrade to a version with another index leaves the feed's end as its place, and what was there before to be gone through beside it.
+func TestWhatIsNewIsIndexedBeforeWhatWasThere(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		old := e.create().ID
+		e.wholeTurn(old, "thin ice")
+		err := e.db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
+			return tx.Exec("INSERT INTO word_feeds (org_id, position, backfilled, backfill_through) SELECT org_id, position, 0, position FROM org_feeds").Error
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		later := e.create().ID
+		e.wholeTurn(later, "thin air")
+		if moved, err := NewIndexer(e.db, e.svc.log).step(t.Context(), e.by.OrgID); err != nil || !moved {
+			t.Fatal(moved, err)
+		}
+		e.wantFound(Filter{Search: ptr("thin")}, later)
+		e.index()
+		e.wantFound(Filter{Search: ptr("thin")}, later, old)
+		if orgs, err := unindexed(t.Context(), e.db, 10); err != nil || len(orgs) > 0 {
+			t.Errorf("%v are still to be indexed, %v", orgs, err)
+		}
+	})
+}
+
 func TestTheIndexOfASessionIsBounded(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		session := e.create().ID

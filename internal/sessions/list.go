@@ -4,31 +4,17 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"gorm.io/gorm"
 
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/store"
-	"github.com/ostler-dev/ostler/internal/text"
 )
 
 // maxCount is how far lists are counted.
 const maxCount = 10_000
 
-// timeSlack is how far the order of sessions may be out of the order of the times at which they were made, in milliseconds: clocks
-// differ and are set.
-const timeSlack = 5 * 60 * 1000
-
 // maxSearch bounds a search, in characters.
 const maxSearch = 200
-
-// maxSaid is how many sessions a word of messages finds, the newest: however many have it, a page costs no more.
-const maxSaid = 1000
-
-// sessionsThatSay finds the newest sessions with a word in their messages.
-const sessionsThatSay = `SELECT session_id FROM (
-	SELECT session_id FROM message_words WHERE org_id = ? AND word = ? ORDER BY session_id DESC LIMIT ?) said`
 
 // maxQueuedShown is how many queued turns of a session are listed.
 const maxQueuedShown = 100
@@ -49,7 +35,8 @@ type Filter struct {
 	Failed *bool
 	// RatedDown limits the list to sessions with an answer that somebody has rated down, or to all others; nil for both.
 	RatedDown *bool
-	// Trial limits the list to sessions that try drafts, which are left out without it. The id of a session finds either.
+	// Trial limits the list to sessions that try drafts, which are left out without it. The id of a session finds either. The words of their
+	// messages find none of them.
 	Trial bool
 	// Indexed are conditions on what is indexed behind the turns.
 	Indexed
@@ -61,7 +48,8 @@ type Indexed struct {
 	Outcome *models.TurnStatus
 	// ModelID is the model that was called last.
 	ModelID *models.ModelID
-	// They cost and took, in their latest turn, from the first through the last of these.
+	// They cost and took, in their latest turn, from the first through the last of these. Those without a turn took no time at all, and are in no
+	// bounds of it.
 	MinCost, MaxCost         *models.Nanos
 	MinDuration, MaxDuration *int64
 }
@@ -150,120 +138,6 @@ func count(q *gorm.DB) (int, error) {
 		return 0, fmt.Errorf("count: %w", err)
 	}
 	return len(ids), nil
-}
-
-// failedSessions finds the sessions of an organization whose latest ended turn failed or was sealed. Turns that were cancelled before they
-// began say nothing about those before them.
-const failedSessions = `SELECT f.session_id FROM turns f WHERE f.org_id = ? AND f.status IN ('FAILED', 'SEALED') AND NOT EXISTS (
-	SELECT 1 FROM turns n WHERE n.org_id = f.org_id AND n.session_id = f.session_id AND n.ended_sequence > f.ended_sequence AND n.started_at IS NOT NULL)`
-
-// sortKeys are the columns that a list is read in the order of; value is empty in the order of creation.
-type sortKeys struct{ value, id string }
-
-// filtered returns the sessions that a filter leaves, and the columns by which to order them. A list in an order of the index, by what is
-// indexed, by tag, of failures or of bad answers is read in the order of that index, so that a page costs a page however many sessions there are.
-func (s *Service) filtered(ctx context.Context, org models.OrgID, f Filter, by Order) (*gorm.DB, sortKeys, error) {
-	q, keys := s.of(ctx, org), sortKeys{id: "sessions.id"}
-	// SQLite takes the tables of a CROSS JOIN in their order: with statistics that know of a tag which many sessions have, it would go
-	// through all sessions otherwise. In an order of the index those that few have are better looked up, and sorted.
-	join := " CROSS JOIN sessions"
-	if by != ByCreation && (f.CustomerKey != nil || f.Search != nil || f.Tag != nil) {
-		join = ", sessions"
-	}
-	from := func(found string, args ...any) {
-		if keys.id != "sessions.id" {
-			q = q.Where("sessions.id IN ("+found+")", args...)
-			return
-		}
-		q, keys.id = q.Table("("+found+") t"+join, args...).Where("t.session_id = sessions.id"), "t.session_id"
-	}
-	if found, args := f.indexed(org, by); found != "" {
-		from(found, args...)
-		if by != ByCreation {
-			keys.value = "t.value"
-		}
-	}
-	if f.AgentID != nil {
-		q = q.Where("agent_id = ?", *f.AgentID)
-	}
-	if f.HarnessID != nil {
-		q = q.Where("harness_id = ?", *f.HarnessID)
-	}
-	if len(f.Status) > 0 {
-		q = q.Where("status IN ?", f.Status)
-	}
-	if f.Tag != nil {
-		from("SELECT session_id FROM session_tags WHERE org_id = ? AND tag = ?", org, *f.Tag)
-	}
-	marked := func(yes *bool, found string) {
-		switch {
-		case yes == nil:
-		case *yes:
-			from(found, org)
-		default:
-			q = q.Where("sessions.id NOT IN ("+found+")", org)
-		}
-	}
-	marked(f.Failed, failedSessions)
-	marked(f.RatedDown, ratedDown)
-	if f.CustomerKey != nil {
-		q = q.Where("customer_key = ?", *f.CustomerKey)
-	}
-	if f.CreatedAfter != nil {
-		// A list that finds nothing, or little, must not go on to the organization's first session: it ends at the first one of about
-		// that time.
-		q = q.Where("created_at > ? AND sessions.id >= (SELECT s.id FROM sessions s WHERE s.org_id = ? AND s.created_at > ? ORDER BY s.created_at, s.id LIMIT 1)",
-			*f.CreatedAfter, org, *f.CreatedAfter-timeSlack)
-	}
-	if f.CreatedBefore != nil {
-		// Nor must it begin at the newest one.
-		q = q.Where("created_at < ? AND sessions.id <= (SELECT s.id FROM sessions s WHERE s.org_id = ? AND s.created_at < ? ORDER BY s.created_at DESC, s.id DESC LIMIT 1)",
-			*f.CreatedBefore, org, *f.CreatedBefore+timeSlack)
-	}
-	if f.Search == nil {
-		return q.Where("trial = ?", f.Trial), keys, nil
-	}
-	if err := text.Check(*f.Search, maxSearch, "filter", "search"); err != nil {
-		return nil, keys, err
-	}
-	if id, err := models.ParseID[models.SessionEntity](strings.TrimSpace(*f.Search)); err == nil {
-		return q.Where("sessions.id = ?", id), keys, nil
-	}
-	q = q.Where("trial = ?", f.Trial)
-	for _, word := range models.Words(*f.Search) {
-		named := store.Of(q.Session(&gorm.Session{NewDB: true}).Table("session_words"), org).Select("session_id")
-		q = q.Where("sessions.id IN (? UNION ALL "+sessionsThatSay+")", store.Prefixed(named, "word", word), org, word, maxSaid)
-	}
-	return q, keys, nil
-}
-
-// indexed returns the statement that finds sessions by what is indexed, with the values that an order goes by; empty when neither the
-// conditions nor the order need the index.
-func (f Indexed) indexed(org models.OrgID, by Order) (string, []any) {
-	found, args := "SELECT session_id FROM indexed_sessions WHERE org_id = ?", []any{org}
-	if by != ByCreation {
-		found = strings.Replace(found, "session_id", "session_id, "+string(by)+" AS value", 1)
-	}
-	for _, c := range []struct {
-		given bool
-		where string
-		value any
-	}{
-		{f.Outcome != nil, "outcome = ?", f.Outcome},
-		{f.ModelID != nil, "model_id = ?", f.ModelID},
-		{f.MinCost != nil, "cost_nanos >= ?", f.MinCost},
-		{f.MaxCost != nil, "cost_nanos <= ?", f.MaxCost},
-		{f.MinDuration != nil, "duration_ms >= ?", f.MinDuration},
-		{f.MaxDuration != nil, "duration_ms <= ?", f.MaxDuration},
-	} {
-		if c.given {
-			found, args = found+" AND "+c.where, append(args, c.value)
-		}
-	}
-	if by == ByCreation && len(args) == 1 {
-		return "", nil
-	}
-	return found, args
 }
 
 // QueuedTurns returns the turns behind the one at the head, in the order in which they will run, at most 100.

@@ -27,7 +27,7 @@ func TestAPageOfATagIsReadInTheOrderOfTheTag(t *testing.T) {
 			for _, statement := range []string{
 				"ANALYZE", "DELETE FROM sqlite_stat1",
 				`INSERT INTO sqlite_stat1 VALUES ('session_tags', 'session_tags_by_session', '25000 25000 1'), ('session_tags', 'session_tags', '25000 25000 25000 1'),
-					('sessions', 'sqlite_autoindex_sessions_1', '300000 2 1'), ('sessions', 'sessions_by_time', '300000 2 1 1')`,
+					('sessions', 'sqlite_autoindex_sessions_1', '300000 2 1'), ('sessions', 'sessions_listed', '300000 2 2 1')`,
 				"ANALYZE sqlite_schema",
 			} {
 				if err := tx.Exec(statement).Error; err != nil {

@@ -3,7 +3,6 @@ package sessions
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -156,7 +155,7 @@ func (s *Service) measure(ctx context.Context, org models.OrgID, from, to models
 		QueuedAt                            models.Millis
 		StartedAt, FirstTokenAt, FinishedAt *models.Millis
 	}
-	if err := s.cfg.DB.Read(ctx, org).Raw(newestTurns, org, firstTurnOf(from), firstTurnOf(to), measuredTurns).Scan(&rows).Error; err != nil {
+	if err := s.cfg.DB.Read(ctx, org).Raw(newestTurns, org, firstIDOf[models.TurnEntity](from), firstIDOf[models.TurnEntity](to), measuredTurns).Scan(&rows).Error; err != nil {
 		return nil, nil, fmt.Errorf("read the times of turns: %w", err)
 	}
 	var durations, firsts []int64
@@ -170,16 +169,6 @@ func (s *Service) measure(ctx context.Context, org models.OrgID, from, to models
 		}
 	}
 	return percentilesOf(durations), percentilesOf(firsts), nil
-}
-
-// firstTurnOf returns an id before all of turns that were made at a time or later, and behind those made before it.
-func firstTurnOf(at models.Millis) models.TurnID {
-	var id models.TurnID
-	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(at)) //nolint:gosec // G115: it is not negative
-	copy(id[:], ms[2:])
-	id[6] = 0x70 // the version; it keeps the id of 1970 from being none at all
-	return id
 }
 
 // percentilesOf returns the nearest ranks; nil of nothing.

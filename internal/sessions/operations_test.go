@@ -176,7 +176,7 @@ func TestOperationsAreReadByIndexes(t *testing.T) {
 			{usageByAgent, "SEARCH usage_hours USING PRIMARY KEY (org_id=? AND hour>? AND hour<?)", []any{e.by.OrgID, 1, 2}},
 			{failedByAgentAndHour, "SEARCH turns USING INDEX turns_failed_by_time (org_id=?", []any{e.by.OrgID, e.by.OrgID, 1, 2, maxCount}},
 			{failedByAgentAndHour, "SEARCH s USING INDEX sqlite_autoindex_sessions_1 (org_id=? AND id=?)", []any{e.by.OrgID, e.by.OrgID, 1, 2, maxCount}},
-			{newestTurns, "SEARCH turns USING INDEX sqlite_autoindex_turns_1 (org_id=? AND id>? AND id<?)", []any{e.by.OrgID, firstTurnOf(1), firstTurnOf(2), measuredTurns}},
+			{newestTurns, "SEARCH turns USING INDEX sqlite_autoindex_turns_1 (org_id=? AND id>? AND id<?)", []any{e.by.OrgID, firstIDOf[models.TurnEntity](1), firstIDOf[models.TurnEntity](2), measuredTurns}},
 		} {
 			st := e.db.Read(t.Context(), e.by.OrgID).Session(&gorm.Session{DryRun: true}).Raw(read.statement, read.args...).Scan(&[]struct{}{})
 			plan := strings.Join(e.explain(st.Statement), "\n")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/events"
@@ -118,6 +119,7 @@ func TestLists(t *testing.T) {
 		if _, err := e.svc.Create(t.Context(), e.theirs, NewSession{Tags: []string{"t0"}}); err != nil {
 			t.Fatal(err)
 		}
+		e.made(all, time.Millisecond)
 		slices.Reverse(all)
 		first, err := e.svc.Get(t.Context(), e.by.OrgID, all[5])
 		if err != nil {

@@ -101,6 +101,35 @@ func TestASessionTriesADraft(t *testing.T) {
 	})
 }
 
+// A word finds so many of the newest sessions: trials must not take the places of others.
+func TestWordsOfTrialsAreNotIndexed(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		trial, err := e.svc.Create(t.Context(), e.by, NewSession{Title: ptr("Pudding"), Draft: &catalog.NewAgent{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.wholeTurn(trial.ID, "thin ice")
+		e.index()
+		if words := e.words(); len(words) > 0 {
+			t.Errorf("%v are indexed", words)
+		}
+		e.wantFound(Filter{Trial: true, Search: ptr("thin")})
+		e.wantFound(Filter{Trial: true, Search: ptr("pud")}, trial.ID)
+		e.wantFound(Filter{Search: ptr(trial.ID.String())}, trial.ID)
+		for _, by := range []Order{ByCost, ByActivity} {
+			if got := e.listed(Filter{Trial: true}, Sorting{By: by}); !slices.Equal(got, []models.SessionID{trial.ID}) {
+				t.Errorf("trials by %s are %v", by, got)
+			}
+			if got := e.listed(Filter{}, Sorting{By: by}); len(got) > 0 {
+				t.Errorf("others by %s are %v", by, got)
+			}
+			if got := e.listed(Filter{Search: ptr(trial.ID.String())}, Sorting{By: by}); !slices.Equal(got, []models.SessionID{trial.ID}) {
+				t.Errorf("by its id, by %s, are %v", by, got)
+			}
+		}
+	})
+}
+
 func TestWhoMayTryWhat(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()

@@ -460,7 +460,7 @@ export type SessionFilter = {
   maxDurationMs?: number | null | undefined;
   /** What the session has cost, at least. */
   minCostUsd?: string | null | undefined;
-  /** How long the latest turn took, at least. */
+  /** How long the latest turn took, at least. Sessions without a turn are left out, as they are with maxDurationMs. */
   minDurationMs?: number | null | undefined;
   /** The model that was called last. */
   modelId?: string | number | null | undefined;
@@ -468,11 +468,11 @@ export type SessionFilter = {
   outcome?: TurnStatus | null | undefined;
   /** Sessions with an answer that somebody has rated down; false for all others. */
   ratedDown?: boolean | null | undefined;
-  /** Words that each match the start of a word of the title or the customer key, or a whole word of the messages, ignoring case; or the id of a session. A word of messages finds the newest 1000 sessions that have it, within seconds after the turn that it belongs to has ended, often before. */
+  /** Words that each match the start of a word of the title or the customer key, or a whole word of the messages, ignoring case; or the id of a session. A word of messages finds the newest 1000 sessions that have it, within seconds after the turn that it belongs to has ended, often before. Words of messages find no trials. */
   search?: string | null | undefined;
   status?: Array<SessionStatus> | null | undefined;
   tag?: string | null | undefined;
-  /** Only sessions that try a draft of an agent; they are left out otherwise. */
+  /** Only sessions that try a draft of an agent; without it they are left out, unless the search is the id of one. */
   trial?: boolean | null | undefined;
 };
 
