@@ -62,7 +62,9 @@ func (w *world) furnish() (belongings, *Lease) {
 		tx.AddEffect(models.Effect{ScopeID: l.ID, ReplayKey: "call", Kind: models.EffectTool, State: models.EffectClaimed, InputHash: b.hash, Request: models.JSON("{}")})
 		tx.AddWait(models.Wait{ID: b.wait, Kind: models.WaitApproval, Identity: "i", Request: models.JSON("{}")})
 		tx.AddDecision(models.ApprovalDecision{WaitID: b.wait, ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser})
-		tx.Rate(models.Feedback{TurnID: models.TurnID(l.ID), ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser})
+		if err := tx.Rate(models.Feedback{TurnID: models.TurnID(l.ID), ActorID: models.NewID[models.ActorEntity](), ActorKind: models.ActorUser}); err != nil {
+			return err
+		}
 		tx.AddHookJob(models.HookJob{ID: b.job, TurnID: models.TurnID(l.ID).Ptr(), Event: "stop", Payload: models.JSON("{}")})
 		tx.AddSetup(models.SessionSetup{Hash: b.hash, Tools: models.ClientTools{}})
 		tx.PutFile(models.SessionFile{Path: "/f", Size: 1, Hash: b.hash, Encoding: "utf-8"}, &models.Blob{Hash: b.hash, Size: 1, Content: []byte("a")})

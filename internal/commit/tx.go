@@ -207,10 +207,15 @@ func (tx *Tx) SaveTodos(items []models.Todo) {
 	putTodos.put(tx.w, models.SessionTodos{OrgID: tx.org, SessionID: tx.sessionID, Items: items, UpdatedAt: tx.Now})
 }
 
-// Rate replaces what somebody thinks of a turn of the session.
-func (tx *Tx) Rate(f models.Feedback) {
+// Rate replaces what somebody thinks of a turn of the session. Its error must be returned by the command: it decides by the log, which doesn't hold
+// what the batch has changed.
+func (tx *Tx) Rate(f models.Feedback) error {
+	if tx.moved {
+		return tx.lacks(lackBatch)
+	}
 	f.OrgID, f.SessionID, f.RatedAt = tx.org, tx.sessionID, tx.Now
 	putFeedback.put(tx.w, f)
+	return nil
 }
 
 // Remember stores the answer to the request under its idempotency key, which must be new, or past its time.

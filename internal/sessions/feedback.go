@@ -3,6 +3,7 @@ package sessions
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/commit"
@@ -31,7 +32,8 @@ func (s *Service) RateTurn(ctx context.Context, by *auth.Principal, id models.Tu
 	if err := text.CheckOptional(comment, maxComment, "input", "comment"); err != nil {
 		return nil, err
 	}
-	if comment != nil && *comment == "" {
+	words := strings.TrimSpace(models.Value(comment))
+	if comment = &words; words == "" {
 		comment = nil
 	}
 	if comment != nil && rating == nil {
@@ -45,25 +47,22 @@ func (s *Service) RateTurn(ctx context.Context, by *auth.Principal, id models.Tu
 	if t.StartedAt == nil || t.FinishedAt == nil {
 		return nil, fault.New(fault.Conflict, "The turn has no answer: it is %s. Rate it when it has ended.", t.Status).At("input", "turnId")
 	}
-	kind, actor := by.Actor()
-	feedback := models.Feedback{OrgID: by.OrgID, TurnID: id, ActorID: actor, ActorKind: kind, SessionID: t.SessionID, Rating: rating, Comment: comment}
-	same, err := s.saysAlready(ctx, feedback)
-	if err != nil || same {
-		return t, err
-	}
-	return t, s.cfg.Committer.Submit(ctx, &rateTurn{feedback})
-}
-
-// saysAlready reports whether a request changes nothing, so that one that is repeated leaves no second event.
-func (s *Service) saysAlready(ctx context.Context, f models.Feedback) (bool, error) {
-	have, err := store.First[models.Feedback](s.of(ctx, f.OrgID).Where("turn_id = ? AND actor_id = ?", f.TurnID, f.ActorID))
+	session, err := s.Get(ctx, by.OrgID, t.SessionID)
 	if err != nil {
-		return false, fmt.Errorf("read what %s says of turn %s: %w", f.ActorID, f.TurnID, err)
+		return nil, err
 	}
-	if have == nil {
-		return f.Rating == nil, nil
+	kind, actor := by.Actor()
+	c := &rateTurn{seen: session.LastSequence, feedback: models.Feedback{
+		OrgID: by.OrgID, TurnID: id, ActorID: actor, ActorKind: kind, SessionID: t.SessionID, Rating: rating, Comment: comment,
+	}}
+	have, err := store.First[models.Feedback](s.of(ctx, by.OrgID).Where("turn_id = ? AND actor_id = ?", id, actor))
+	if err != nil {
+		return nil, fmt.Errorf("read what %s says of turn %s: %w", actor, id, err)
 	}
-	return models.Same(have.Rating, f.Rating) && models.Same(have.Comment, f.Comment), nil
+	if have != nil {
+		c.rating, c.comment = models.Value(have.Rating), models.Value(have.Comment)
+	}
+	return t, s.cfg.Committer.Submit(ctx, c)
 }
 
 // FeedbackOf returns what is said about several turns, the newest first, at most 100 of each. It has an entry for every turn.
@@ -72,10 +71,19 @@ func (s *Service) FeedbackOf(ctx context.Context, org models.OrgID, turns []mode
 	return store.ListOf(ctx, s.cfg.DB, org, turns, which, func(f *models.Feedback) models.TurnID { return f.TurnID })
 }
 
-type rateTurn struct{ feedback models.Feedback }
+type rateTurn struct {
+	feedback models.Feedback
+	// rating and comment are what its author said up to a sequence of the session, or later.
+	rating  models.Rating
+	comment string
+	seen    int64
+}
 
 func (c *rateTurn) Needs() commit.Needs {
-	return commit.Needs{Org: c.feedback.OrgID, Session: c.feedback.SessionID, Bytes: 1024 + 2*len(models.Value(c.feedback.Comment))}
+	return commit.Needs{
+		Org: c.feedback.OrgID, Session: c.feedback.SessionID, Bytes: 1024 + 2*len(models.Value(c.feedback.Comment)),
+		Events: &commit.EventNeed{After: c.seen, Kinds: []models.EventKind{models.EventTurnRated}},
+	}
 }
 
 func (c *rateTurn) Apply(tx *commit.Tx) error {
@@ -83,9 +91,28 @@ func (c *rateTurn) Apply(tx *commit.Tx) error {
 	if tx.Session == nil {
 		return notFound(f.SessionID)
 	}
-	tx.Rate(f)
-	tx.Emit(&f.TurnID, events.TurnRated{
+	rated := events.TurnRated{
 		Rating: models.Value(f.Rating), Comment: models.Value(f.Comment), ByKind: f.ActorKind, ByID: models.RefTo(f.ActorKind, f.ActorID),
-	})
+	}
+	said := events.TurnRated{Rating: c.rating, Comment: c.comment, ByKind: rated.ByKind, ByID: rated.ByID}
+	for _, e := range tx.Events() {
+		if e.Kind != models.EventTurnRated || models.Value(e.TurnID) != f.TurnID {
+			continue
+		}
+		payload, err := events.Decode(e.Kind, e.Data)
+		if err != nil {
+			return fmt.Errorf("read what was said of turn %s: %w", f.TurnID, err)
+		}
+		if later, ok := payload.(events.TurnRated); ok && later.ByKind == rated.ByKind && later.ByID == rated.ByID {
+			said = later
+		}
+	}
+	if said == rated {
+		return nil // a request that is repeated leaves no second event
+	}
+	if err := tx.Rate(f); err != nil {
+		return err //nolint:wrapcheck // it is the committer's
+	}
+	tx.Emit(&f.TurnID, rated)
 	return nil
 }

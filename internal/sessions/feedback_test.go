@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/events"
 	"github.com/ostler-dev/ostler/internal/fault"
@@ -64,16 +66,37 @@ func TestEverybodyHasOneSayAboutATurn(t *testing.T) {
 		want("", "")
 		e.rate(e.by, turn, "DOWN", "It forgot the hay.")
 		want("DOWN It forgot the hay.", ",TURN_RATED")
-		e.rate(e.by, turn, "DOWN", "It forgot the hay.")
+		e.rate(e.by, turn, "DOWN", " It forgot the hay.\n")
 		want("DOWN It forgot the hay.", ",TURN_RATED")
 		e.clock.Advance(time.Second)
-		e.rate(key, turn, "UP", "")
+		e.rate(key, turn, "UP", " ")
 		want("UP,DOWN It forgot the hay.", ",TURN_RATED,TURN_RATED")
 		e.clock.Advance(time.Second)
 		e.rate(e.by, turn, "UP", "No, it is there.")
 		want("UP No, it is there.,UP", ",TURN_RATED,TURN_RATED,TURN_RATED")
 		e.rate(e.by, turn, "", "")
 		want("UP", ",TURN_RATED,TURN_RATED,TURN_RATED,TURN_RATED")
+	})
+}
+
+// Programs send a request again when no answer has come, while the first one is on its way.
+func TestTheSameSayAtOnceIsOneEvent(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		e.by = e.person(models.RoleOwner)
+		session, turn := e.rated()
+		var all errgroup.Group
+		for range 8 {
+			all.Go(func() error {
+				_, err := e.svc.RateTurn(t.Context(), e.by, turn, ptr(models.RatingDown), nil)
+				return err
+			})
+		}
+		if err := all.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(e.kinds(session), "TURN_RATED"); n != 1 {
+			t.Errorf("%d events say it", n)
+		}
 	})
 }
 
