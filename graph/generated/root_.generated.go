@@ -11488,9 +11488,9 @@ type FailureGroup {
 type FailureCount { startsAt: Time! turns: Int! }
 
 extend type Query {
-  "Counts the turns that failed or were sealed from one time until before another one, at most 400 intervals apart."
+  "Counts the turns that failed or were sealed from one time until before another one, at most 400 intervals apart. Trials are left out."
   failures(from: Time!, to: Time!, interval: FailureInterval = DAY): FailureReport! @auth(requires: SESSIONS_READ)
-  "Turns that failed or were sealed, the newest end first: those with a code, and of a period, if these are given."
+  "Turns that failed or were sealed, the newest end first: those with a code, and of a period, if these are given. Trials are left out."
   failedTurns(first: Int = 20, after: Cursor, code: String, from: Time, to: Time): TurnConnection! @auth(requires: SESSIONS_READ)
 }
 `, BuiltIn: false},
@@ -11773,7 +11773,7 @@ type ViewerPayload { viewer: Viewer userErrors: [UserError!]! }
 type Operations {
   "How many turns made their first model call, or failed before it."
   turns: Int64!
-  "How many turns failed or were sealed."
+  "How many turns failed or were sealed, without those of trials."
   failedTurns: Int!
   "When the oldest failure ended that was counted, if only the newest 10 000 of the period were; null when all were counted."
   countedFrom: Time
@@ -11794,9 +11794,9 @@ type Operations {
 type OperationsHour { startsAt: Time! turns: Int64! failedTurns: Int! }
 "Percentiles of times in milliseconds, over the turns of the period that have ended without being cancelled: of the newest 2000 turns."
 type Percentiles { p50Ms: Int64! p95Ms: Int64! measured: Int! }
-"The turns of an agent."
+"The turns of an agent. Those of trials count among its turns and usage, and not among its failures."
 type AgentOperations {
-  "Null for sessions without an agent, and for an agent that was deleted."
+  "Null for all sessions without an agent, which are one entry, and for an agent that was deleted."
   agent: Agent @goField(forceResolver: true)
   turns: Int64!
   failedTurns: Int!

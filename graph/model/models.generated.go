@@ -810,7 +810,7 @@ type Mutation struct {
 type Operations struct {
 	// How many turns made their first model call, or failed before it.
 	Turns int64 `json:"turns"`
-	// How many turns failed or were sealed.
+	// How many turns failed or were sealed, without those of trials.
 	FailedTurns int `json:"failedTurns"`
 	// When the oldest failure ended that was counted, if only the newest 10 000 of the period were; null when all were counted.
 	CountedFrom *models.Millis `json:"countedFrom,omitempty"`

@@ -16,9 +16,10 @@ import (
 // maxIntervals is how many intervals failures are counted by at most.
 const maxIntervals = 400
 
-// failed is a condition on turns. It is written out, not a parameter: the indexes are of such turns only, and are used only when that is
-// known.
-const failed = "status IN ('FAILED', 'SEALED')"
+// failed is a condition on turns: they failed or were sealed, and are not those of trials, which say nothing about the agents as they are. It is
+// written out, not a parameter: the indexes are of such turns only, and are used only when that is known.
+const failed = "status IN ('FAILED', 'SEALED') AND NOT EXISTS " +
+	"(SELECT 1 FROM sessions o WHERE o.org_id = turns.org_id AND o.id = turns.session_id AND o.trial = true)"
 
 // FailureFilter tells which turns that failed or were sealed are listed; all conditions must hold.
 type FailureFilter struct {

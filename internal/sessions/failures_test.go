@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
@@ -16,7 +17,12 @@ import (
 // failAt ends a turn of a session of its own with a code, or well for none, at a time.
 func (e *env) failAt(at models.Millis, status models.TurnStatus, code string) models.TurnID {
 	e.t.Helper()
-	session := e.create().ID
+	return e.failIn(e.create().ID, at, status, code)
+}
+
+// failIn is failAt in a session that there is.
+func (e *env) failIn(session models.SessionID, at models.Millis, status models.TurnStatus, code string) models.TurnID {
+	e.t.Helper()
 	id := e.say(session, "x")
 	if err := e.commit.Submit(e.t.Context(), &endTurn{org: e.by.OrgID, session: session, status: status}); err != nil {
 		e.t.Fatal(err)
@@ -83,6 +89,33 @@ func TestFailuresAreGroupedByCodeAndCountedOverTime(t *testing.T) {
 			if !slices.Equal(got, want) || n != len(want) || err != nil {
 				t.Errorf("%q: listed %v, counted %d, %v; want %v", name, got, n, err, want)
 			}
+		}
+	})
+}
+
+// What is tried says nothing about the agents as they are, and lists of an agent's sessions don't show it.
+func TestFailuresLeaveTrialsOut(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		trial, err := e.svc.Create(t.Context(), e.by, NewSession{Draft: &catalog.NewAgent{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.failIn(trial.ID, hourMillis, models.TurnFailed, "iteration_limit")
+		want := e.failAt(hourMillis+1, models.TurnFailed, "provider_unavailable")
+		r, err := e.svc.Failures(t.Context(), e.by.OrgID, 0, 2*hourMillis, time.Hour)
+		if err != nil || len(r.Groups) != 1 || r.Groups[0].Code != "provider_unavailable" {
+			t.Errorf("%+v, %v", r, err)
+		}
+		list, err := e.svc.FailedTurns(t.Context(), e.by.OrgID, FailureFilter{}, nil, 10)
+		if err != nil || len(list) != 1 || list[0].ID != want {
+			t.Errorf("%+v, %v", list, err)
+		}
+		if n, err := e.svc.CountFailedTurns(t.Context(), e.by.OrgID, FailureFilter{}); err != nil || n != 1 {
+			t.Errorf("counted %d, %v", n, err)
+		}
+		o, err := e.svc.Operations(t.Context(), e.by.OrgID, 0, 2*hourMillis)
+		if err != nil || o.Total.Failed != 1 || len(o.ByFailures) != 1 || o.ByFailures[0].Failed != 1 {
+			t.Errorf("%+v, %v", o, err)
 		}
 	})
 }

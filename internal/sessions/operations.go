@@ -7,8 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ostler-dev/ostler/internal/budget/hold"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
+	"github.com/ostler-dev/ostler/internal/store"
 )
 
 const (
@@ -56,24 +58,17 @@ type Percentiles struct {
 	Measured int
 }
 
-// The statements of a report. Two are on the sums of usage by the hour. The others go through so many entries of an index, however many turns
+// The statements of a report. One is on the sums of usage by the hour. The others go through so many entries of an index, however many turns
 // there are: of the failures by their end, and of the primary key, whose ids begin with the time at which they were made.
 const (
-	turnsByHour = `SELECT hour, CAST(sum(turns) AS bigint) AS turns FROM usage_hours WHERE org_id = ? AND hour >= ? AND hour < ? GROUP BY hour`
+	usageByHourAndAgent = `SELECT hour, agent_id, CAST(sum(turns) AS bigint), CAST(sum(input_tokens) AS bigint), CAST(sum(output_tokens) AS bigint),
+		CAST(sum(cache_read_tokens) AS bigint), CAST(sum(cache_write_tokens) AS bigint), CAST(sum(reasoning_tokens) AS bigint),
+		CAST(sum(cost_nanos) AS bigint), CAST(sum(unpriced_calls) AS bigint)
+		FROM usage_hours WHERE org_id = ? AND hour >= ? AND hour < ? GROUP BY hour, agent_id`
 
-	usageByAgent = `SELECT agent_id, CAST(sum(turns) AS bigint) AS turns, CAST(sum(input_tokens) AS bigint) AS input_tokens,
-		CAST(sum(output_tokens) AS bigint) AS output_tokens, CAST(sum(cache_read_tokens) AS bigint) AS cache_read_tokens,
-		CAST(sum(cache_write_tokens) AS bigint) AS cache_write_tokens, CAST(sum(reasoning_tokens) AS bigint) AS reasoning_tokens,
-		CAST(sum(cost_nanos) AS bigint) AS cost_nanos, sum(unpriced_calls) > 0 AS unpriced
-		FROM usage_hours WHERE org_id = ? AND hour >= ? AND hour < ? GROUP BY agent_id`
-
-	// Those that failed before a model took anything are in no sum of usage. The agent is looked up turn by turn: a join might go through all
-	// sessions instead.
-	failedByAgentAndHour = `SELECT agent_id, hour, count(*) AS failed, CAST(sum(unmetered) AS bigint) AS unmetered, min(finished_at) AS oldest FROM (
-		SELECT (SELECT s.agent_id FROM sessions s WHERE s.org_id = ? AND s.id = turns.session_id) AS agent_id, finished_at, finished_at / 3600000 AS hour,
-			CASE WHEN input_tokens + output_tokens + cache_read_tokens + cache_write_tokens = 0 THEN 1 ELSE 0 END AS unmetered
-		FROM turns WHERE org_id = ? AND ` + failed + ` AND finished_at >= ? AND finished_at < ? ORDER BY finished_at DESC LIMIT ?) f
-		GROUP BY agent_id, hour`
+	// The agent is looked up turn by turn: a join might go through all sessions instead.
+	newestFailures = `SELECT id, finished_at, model_calls, (SELECT s.agent_id FROM sessions s WHERE s.org_id = ? AND s.id = turns.session_id) AS agent_id
+		FROM turns WHERE org_id = ? AND ` + failed + ` AND finished_at >= ? AND finished_at < ? ORDER BY finished_at DESC LIMIT ?`
 
 	newestTurns = `SELECT status, queued_at, started_at, first_token_at, finished_at FROM turns
 		WHERE org_id = ? AND id >= ? AND id < ? ORDER BY id DESC LIMIT ?`
@@ -102,50 +97,81 @@ func (s *Service) Operations(ctx context.Context, org models.OrgID, from, to mod
 }
 
 func (s *Service) addUsage(ctx context.Context, org models.OrgID, from, to models.Millis, t *operationsSum) error {
-	var hours []struct{ Hour, Turns int64 }
-	if err := s.cfg.DB.Read(ctx, org).Raw(turnsByHour, org, from, to).Scan(&hours).Error; err != nil {
-		return fmt.Errorf("count turns by the hour: %w", err)
-	}
-	for _, row := range hours {
-		t.hour(models.Millis(row.Hour)).Turns += row.Turns
-	}
-	var agents []struct {
-		AgentID      models.AgentID
-		Turns        int64
-		models.Usage `gorm:"embedded"`
-	}
-	if err := s.cfg.DB.Read(ctx, org).Raw(usageByAgent, org, from, to).Scan(&agents).Error; err != nil {
-		return fmt.Errorf("add up usage by agent: %w", err)
-	}
-	for i := range agents {
-		a := t.agent(agents[i].AgentID)
-		a.Usage, a.Turns = agents[i].Usage, agents[i].Turns
+	err := s.cfg.DB.Query(ctx, org, func(row store.Row) error {
+		var hour models.Millis
+		var agent models.AgentID
+		var turns, unpriced int64
+		var u models.Usage
+		if err := row.Scan(&hour, &agent, &turns, &u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.ReasoningTokens,
+			&u.CostNanos, &unpriced); err != nil {
+			return err //nolint:wrapcheck // it is said below what was read
+		}
+		u.Unpriced = unpriced > 0
+		h, a := t.hour(hour), t.agent(agent)
+		h.Turns, a.Turns, a.Usage = h.Turns+turns, a.Turns+turns, a.Usage.Add(u)
+		return nil
+	}, usageByHourAndAgent, org[:], from, to)
+	if err != nil {
+		return fmt.Errorf("add up usage by hour and agent: %w", err)
 	}
 	return nil
 }
 
+// failure is a turn that failed.
+type failure struct {
+	ID         models.TurnID
+	FinishedAt models.Millis
+	ModelCalls int
+	AgentID    models.AgentID
+}
+
 func (s *Service) addFailures(ctx context.Context, org models.OrgID, from, to models.Millis, t *operationsSum) error {
-	var rows []struct {
-		AgentID   models.AgentID
-		Hour      models.Millis
-		Failed    int
-		Unmetered int64
-		Oldest    models.Millis
+	var rows []failure
+	if err := s.cfg.DB.Read(ctx, org).Raw(newestFailures, org, org, from, to, maxCount+1).Scan(&rows).Error; err != nil {
+		return fmt.Errorf("read failures: %w", err)
 	}
-	if err := s.cfg.DB.Read(ctx, org).Raw(failedByAgentAndHour, org, org, from, to, maxCount+1).Scan(&rows).Error; err != nil {
-		return fmt.Errorf("count failures by agent: %w", err)
+	metered, err := s.metered(ctx, org, rows)
+	if err != nil {
+		return err
 	}
-	total, oldest := 0, to
-	for _, row := range rows {
-		h, a := t.hour(row.Hour*hourMillis), t.agent(row.AgentID)
-		h.Turns, h.Failed = h.Turns+row.Unmetered, h.Failed+row.Failed
-		a.Turns, a.Failed = a.Turns+row.Unmetered, a.Failed+row.Failed
-		total, oldest = total+row.Failed, min(oldest, row.Oldest)
+	for i := range rows {
+		h, a := t.hour(rows[i].FinishedAt/hourMillis*hourMillis), t.agent(rows[i].AgentID)
+		h.Failed++
+		a.Failed++
+		// Turns whose first model call took nothing are in no sum of usage.
+		if !metered[hold.CallID(rows[i].ID, 1)] {
+			h.Turns++
+			a.Turns++
+		}
 	}
-	if total > maxCount {
-		t.countedFrom = &oldest
+	if n := len(rows); n > maxCount {
+		t.countedFrom = &rows[n-1].FinishedAt
 	}
 	return nil
+}
+
+// factsAtOnce is how many facts one statement looks for.
+const factsAtOnce = 500
+
+// metered returns the facts that there are of the first model calls of turns.
+func (s *Service) metered(ctx context.Context, org models.OrgID, turns []failure) (map[models.JournalID]bool, error) {
+	var ids []models.JournalID
+	for i := range turns {
+		if turns[i].ModelCalls > 0 {
+			ids = append(ids, hold.CallID(turns[i].ID, 1))
+		}
+	}
+	found := make(map[models.JournalID]bool, len(ids))
+	for some := range slices.Chunk(ids, factsAtOnce) {
+		var list []models.JournalID
+		if err := s.of(ctx, org).Model(&models.JournalEntry{}).Where("id IN ?", some).Pluck("id", &list).Error; err != nil {
+			return nil, fmt.Errorf("look for the facts of model calls: %w", err)
+		}
+		for _, id := range list {
+			found[id] = true
+		}
+	}
+	return found, nil
 }
 
 // measure takes the percentiles of the newest turns that were made in the period. What somebody has cancelled says nothing of how long turns take.

@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ostler-dev/ostler/internal/budget/hold"
 	"github.com/ostler-dev/ostler/internal/catalog"
 	"github.com/ostler-dev/ostler/internal/fault"
 	"github.com/ostler-dev/ostler/internal/models"
@@ -97,6 +98,38 @@ func TestOperationsAddUpTurnsByTheHourAndByAgent(t *testing.T) {
 	})
 }
 
+// The sums of usage count a turn by the fact of its first model call: a failure is added where there is none, and only there.
+func TestAFailedTurnCountsOnce(t *testing.T) {
+	each(t, func(t *testing.T, e *env) {
+		called := func(calls, fact int) {
+			t.Helper()
+			turn := e.failAt(1, models.TurnFailed, "provider_unavailable")
+			err := e.db.WriteAcross(t.Context(), func(tx *gorm.DB) error {
+				if err := tx.Exec("UPDATE turns SET model_calls = ? WHERE org_id = ? AND id = ?", calls, e.by.OrgID, turn).Error; err != nil || fact == 0 {
+					return err
+				}
+				entry := hold.ModelCall(turn, fact, models.JournalEntry{OrgID: e.by.OrgID, Measures: models.JSON("{}")}).JournalEntry
+				return tx.Create(&entry).Error
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.used(0, models.AgentID{}, 1, 0, 0) // the first of the third one, which reported no tokens
+		called(0, 0)
+		called(1, 0)
+		called(1, 1)
+		called(2, 2) // the first call was lost, and tried again
+		r, err := e.svc.Operations(t.Context(), e.by.OrgID, 0, 1)
+		if err != nil || r.Total.Turns != 4 || r.Total.Failed != 4 {
+			t.Errorf("in all %+v, %v", r.Total, err)
+		}
+		if want := []OperationsHour{{0, 4, 4}}; !slices.Equal(r.Hours, want) {
+			t.Errorf("by the hour %+v, want %+v", r.Hours, want)
+		}
+	})
+}
+
 func TestOnlyTheAgentsWithMostAreNamed(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		for i := range int64(7) {
@@ -172,10 +205,9 @@ func TestOperationsAreReadByIndexes(t *testing.T) {
 			statement, index string
 			args             []any
 		}{
-			{turnsByHour, "SEARCH usage_hours USING PRIMARY KEY (org_id=? AND hour>? AND hour<?)", []any{e.by.OrgID, 1, 2}},
-			{usageByAgent, "SEARCH usage_hours USING PRIMARY KEY (org_id=? AND hour>? AND hour<?)", []any{e.by.OrgID, 1, 2}},
-			{failedByAgentAndHour, "SEARCH turns USING INDEX turns_failed_by_time (org_id=?", []any{e.by.OrgID, e.by.OrgID, 1, 2, maxCount}},
-			{failedByAgentAndHour, "SEARCH s USING INDEX sqlite_autoindex_sessions_1 (org_id=? AND id=?)", []any{e.by.OrgID, e.by.OrgID, 1, 2, maxCount}},
+			{usageByHourAndAgent, "SEARCH usage_hours USING PRIMARY KEY (org_id=? AND hour>? AND hour<?)", []any{e.by.OrgID, 1, 2}},
+			{newestFailures, "SEARCH turns USING INDEX turns_failed_by_time (org_id=?", []any{e.by.OrgID, e.by.OrgID, 1, 2, maxCount}},
+			{newestFailures, "SEARCH s USING INDEX sqlite_autoindex_sessions_1 (org_id=? AND id=?)", []any{e.by.OrgID, e.by.OrgID, 1, 2, maxCount}},
 			{newestTurns, "SEARCH turns USING INDEX sqlite_autoindex_turns_1 (org_id=? AND id>? AND id<?)", []any{e.by.OrgID, firstIDOf[models.TurnEntity](1), firstIDOf[models.TurnEntity](2), measuredTurns}},
 		} {
 			st := e.db.Read(t.Context(), e.by.OrgID).Session(&gorm.Session{DryRun: true}).Raw(read.statement, read.args...).Scan(&[]struct{}{})
