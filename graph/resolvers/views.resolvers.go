@@ -11,7 +11,7 @@ import (
 	"github.com/ostler-dev/ostler/graph/model"
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/models"
-	"github.com/ostler-dev/ostler/internal/sessions"
+	"github.com/ostler-dev/ostler/internal/orgs"
 )
 
 // SaveView is the resolver for the saveView field.
@@ -19,8 +19,8 @@ func (r *mutationResolver) SaveView(ctx context.Context, id *string, input model
 	var row *models.SavedView
 	view, err := decodeIDPtr[models.SavedViewEntity](id, "id")
 	if err == nil {
-		in := sessions.ViewInput{Name: input.Name, Search: input.Search, Preferred: input.Preferred != nil && *input.Preferred}
-		row, err = r.Sessions.SaveView(ctx, auth.FromContext(ctx), view, in)
+		in := orgs.ViewInput{Name: input.Name, Search: input.Search, Preferred: input.Preferred != nil && *input.Preferred}
+		row, err = r.Orgs.SaveView(ctx, auth.FromContext(ctx), view, in)
 	}
 	out := &model.SavedViewPayload{}
 	return answered(out, &out.UserErrors, err, func() { out.View = encodeSavedView(row) })
@@ -30,7 +30,7 @@ func (r *mutationResolver) SaveView(ctx context.Context, id *string, input model
 func (r *mutationResolver) DeleteSavedView(ctx context.Context, id string) (*model.DeletePayload, error) {
 	view, err := decodeID[models.SavedViewEntity](id, "id")
 	if err == nil {
-		err = r.Sessions.DeleteSavedView(ctx, auth.FromContext(ctx), view)
+		err = r.Orgs.DeleteSavedView(ctx, auth.FromContext(ctx), view)
 	}
 	out := &model.DeletePayload{}
 	return answered(out, &out.UserErrors, err, func() { out.DeletedID = &id })
@@ -38,7 +38,7 @@ func (r *mutationResolver) DeleteSavedView(ctx context.Context, id string) (*mod
 
 // SavedViews is the resolver for the savedViews field.
 func (r *queryResolver) SavedViews(ctx context.Context) ([]*model.SavedView, error) {
-	rows, err := r.Resolver.Sessions.SavedViews(ctx, auth.FromContext(ctx))
+	rows, err := r.Resolver.Orgs.SavedViews(ctx, auth.FromContext(ctx))
 	if err != nil {
 		return nil, err
 	}

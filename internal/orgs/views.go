@@ -1,4 +1,4 @@
-package sessions
+package orgs
 
 import (
 	"context"
@@ -42,11 +42,11 @@ func (in *ViewInput) check() error {
 
 // SavedViews returns the caller's views, by name.
 func (s *Service) SavedViews(ctx context.Context, by *auth.Principal) ([]models.SavedView, error) {
-	if by.IsKey() {
-		return nil, errViewsOfKey()
+	if err := needPerson(by, "have saved views"); err != nil {
+		return nil, err
 	}
 	var list []models.SavedView
-	if err := s.of(ctx, by.OrgID).Where("user_id = ?", by.UserID).Order("name_key").Limit(maxViews).Find(&list).Error; err != nil {
+	if err := store.Of(s.db.Read(ctx, by.OrgID), by.OrgID).Where("user_id = ?", by.UserID).Order("name_key").Limit(maxViews).Find(&list).Error; err != nil {
 		return nil, fmt.Errorf("list saved views: %w", err)
 	}
 	return list, nil
@@ -57,7 +57,7 @@ func (s *Service) SaveView(ctx context.Context, by *auth.Principal, id *models.S
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	now := clock.Millis(s.cfg.Clock)
+	now := clock.Millis(s.clock)
 	view := &models.SavedView{OrgID: by.OrgID, UserID: by.UserID, ID: models.NewID[models.SavedViewEntity](), CreatedAt: now}
 	err := s.changeViews(ctx, by, func(tx, own *gorm.DB) error {
 		if id != nil {
@@ -116,10 +116,10 @@ func orNoView(err error) error {
 
 // changeViews changes views of the caller under the lock of the membership that they belong to; own finds them.
 func (s *Service) changeViews(ctx context.Context, by *auth.Principal, change func(tx, own *gorm.DB) error) error {
-	if by.IsKey() {
-		return errViewsOfKey()
+	if err := needPerson(by, "have saved views"); err != nil {
+		return err
 	}
-	err := s.cfg.DB.Write(ctx, by.OrgID, func(tx *gorm.DB) error {
+	err := s.db.Write(ctx, by.OrgID, func(tx *gorm.DB) error {
 		member, err := store.First[models.Membership](store.Of(tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}), by.OrgID).Where("user_id = ?", by.UserID))
 		if err != nil {
 			return fmt.Errorf("lock a membership: %w", err)
@@ -131,8 +131,4 @@ func (s *Service) changeViews(ctx context.Context, by *auth.Principal, change fu
 		return change(tx, own)
 	})
 	return err //nolint:wrapcheck // it says what
-}
-
-func errViewsOfKey() error {
-	return fault.New(fault.Forbidden, "Saved views belong to people, and this is an API key. Sign in instead.")
 }
