@@ -11771,7 +11771,7 @@ type ViewerPayload { viewer: Viewer userErrors: [UserError!]! }
 `, BuiltIn: false},
 	{Name: "../schema/operations.graphqls", Input: `"How an organization's turns went between two times, in whole hours of UTC."
 type Operations {
-  "How many turns made their first model call, or failed before it."
+  "How many turns made their first model call, or failed before it. One whose first call took nothing and was tried again counts only if it failed."
   turns: Int64!
   "How many turns failed or were sealed, without those of trials."
   failedTurns: Int!

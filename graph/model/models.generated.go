@@ -808,7 +808,7 @@ type Mutation struct {
 
 // How an organization's turns went between two times, in whole hours of UTC.
 type Operations struct {
-	// How many turns made their first model call, or failed before it.
+	// How many turns made their first model call, or failed before it. One whose first call took nothing and was tried again counts only if it failed.
 	Turns int64 `json:"turns"`
 	// How many turns failed or were sealed, without those of trials.
 	FailedTurns int `json:"failedTurns"`
