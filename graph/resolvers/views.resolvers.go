@@ -38,7 +38,7 @@ func (r *mutationResolver) DeleteSavedView(ctx context.Context, id string) (*mod
 
 // SavedViews is the resolver for the savedViews field.
 func (r *queryResolver) SavedViews(ctx context.Context) ([]*model.SavedView, error) {
-	rows, err := r.Resolver.Orgs.SavedViews(ctx, auth.FromContext(ctx))
+	rows, err := r.Orgs.SavedViews(ctx, auth.FromContext(ctx))
 	if err != nil {
 		return nil, err
 	}
