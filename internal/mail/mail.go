@@ -160,7 +160,9 @@ func whyNot(err error) error {
 // CheckAddress takes nothing but one bare address: whatever else a header can hold must not get in by it.
 func CheckAddress(address string) error {
 	parsed, err := mail.ParseAddress(address)
-	if err != nil || parsed.Address != address || strings.ContainsFunc(address, unicode.IsControl) {
+	// Characters that can't be seen make one address look like another.
+	unseen := func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf) }
+	if err != nil || parsed.Address != address || strings.ContainsFunc(address, unseen) {
 		return errors.New("want one e-mail address, e.g. name@example.com")
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/ostler-dev/ostler/internal/auth"
 	"github.com/ostler-dev/ostler/internal/clock"
 	"github.com/ostler-dev/ostler/internal/fault"
+	"github.com/ostler-dev/ostler/internal/mail"
 	"github.com/ostler-dev/ostler/internal/models"
 	"github.com/ostler-dev/ostler/internal/store"
 )
@@ -46,6 +47,9 @@ func (s *Service) CountInvitations(ctx context.Context, org models.OrgID) (int, 
 // expired is replaced.
 func (s *Service) Invite(ctx context.Context, p *auth.Principal, email string, role models.Role) (*models.Invitation, string, error) {
 	email, key, err := cleanEmail(email)
+	if err == nil && mail.CheckAddress(email) != nil {
+		err = errNoEmail() // mail could never be sent there
+	}
 	if err != nil {
 		return nil, "", at(err, "input", "email")
 	}

@@ -61,8 +61,10 @@ func TestInvite(t *testing.T) {
 		wantFault(t, "a second one", err, fault.Taken, "input", "email")
 		_, _, err = w.Invite(w.ctx(), in.Principal, ownerEmail, models.RoleViewer)
 		wantFault(t, "a member", err, fault.Taken, "input", "email")
-		_, _, err = w.Invite(w.ctx(), in.Principal, "ada", models.RoleViewer)
-		wantFault(t, "no e-mail", err, fault.Invalid, "input", "email")
+		for _, none := range []string{"ada", "<ada@y.test>", "a>da@y.test", "a,da@b.test", `"ada@b.test`, "ada@b..test", "ada@b.test:25", "a\u202eda@b.test"} {
+			_, _, err = w.Invite(w.ctx(), in.Principal, none, models.RoleViewer)
+			wantFault(t, none, err, fault.Invalid, "input", "email")
+		}
 		// Another organization may invite the same person.
 		other := *in.Principal
 		other.OrgID = w.createOrg(in, "Other").ID

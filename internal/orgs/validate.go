@@ -32,9 +32,13 @@ func cleanEmail(email string) (clean, key string, err error) {
 	}
 	local, domain, ok := strings.Cut(email, "@")
 	if !ok || local == "" || domain == "" || strings.Contains(domain, "@") || strings.ContainsFunc(email, unicode.IsSpace) {
-		return "", "", fault.New(fault.Invalid, "This is not an e-mail address: write it as name@example.com.")
+		return "", "", errNoEmail()
 	}
 	return email, strings.ToLower(norm.NFC.String(email)), nil
+}
+
+func errNoEmail() *fault.Error {
+	return fault.New(fault.Invalid, "This is not an e-mail address: write it as name@example.com.")
 }
 
 // cleanName trims a name. Its errors are fault.Invalid without a path.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -31,11 +32,12 @@ type ViewInput struct {
 }
 
 func (in *ViewInput) check() error {
-	if err := text.Check(in.Name, maxViewName, "input", "name"); err != nil {
-		return err //nolint:wrapcheck // a fault
+	name, err := cleanName(in.Name)
+	if err != nil {
+		return at(err, "input", "name")
 	}
-	if in.Name = strings.TrimSpace(in.Name); in.Name == "" {
-		return fault.New(fault.Invalid, "The name is empty. Enter one.").At("input", "name")
+	if in.Name = name; utf8.RuneCountInString(name) > maxViewName {
+		return fault.New(fault.Invalid, "The name is too long: at most %d characters are allowed.", maxViewName).At("input", "name")
 	}
 	return text.Check(in.Search, maxViewSearch, "input", "search") //nolint:wrapcheck // a fault
 }
@@ -83,7 +85,7 @@ func (s *Service) SaveView(ctx context.Context, by *auth.Principal, id *models.S
 		}
 		err := tx.Clauses(clause.OnConflict{Columns: viewKey, UpdateAll: true}).Create(view).Error
 		if store.IsDuplicate(err) {
-			return fault.New(fault.Conflict, "You have a view with this name already. Choose another name.").At("input", "name")
+			return fault.New(fault.Taken, "You have a view with this name already. Choose another name.").At("input", "name")
 		}
 		return err
 	})

@@ -52,7 +52,7 @@ func TestSavedViewsAreThoseOfAPersonInAnOrganization(t *testing.T) {
 		w.wantViews(elsewhere, "")
 
 		_, err := w.SaveView(w.ctx(), ada, nil, orgs.ViewInput{Name: "COSTLY"})
-		wantFault(t, "the same name", err, fault.Conflict, "input", "name")
+		wantFault(t, "the same name", err, fault.Taken, "input", "name")
 		for _, other := range []*auth.Principal{ben, elsewhere} {
 			_, err := w.SaveView(w.ctx(), other, &costly.ID, orgs.ViewInput{Name: "Mine"})
 			wantFault(t, "another's", err, fault.NotFound, "id")

@@ -44,8 +44,11 @@ func (s *Service) RateTurn(ctx context.Context, by *auth.Principal, id models.Tu
 		return nil, fault.At(err, "input", "turnId")
 	}
 	// What has ended stays so, and needs no lock to be seen.
-	if t.StartedAt == nil || t.FinishedAt == nil {
-		return nil, fault.New(fault.Conflict, "The turn has no answer: it is %s. Rate it when it has ended.", t.Status).At("input", "turnId")
+	switch {
+	case t.FinishedAt == nil:
+		return nil, fault.New(fault.Conflict, "The turn has no answer yet: it is %s. Rate it when it has ended.", t.Status).At("input", "turnId")
+	case t.StartedAt == nil:
+		return nil, fault.New(fault.Conflict, "The turn was cancelled before it began, so there is nothing to rate.").At("input", "turnId")
 	}
 	session, err := s.Get(ctx, by.OrgID, t.SessionID)
 	if err != nil {

@@ -49,13 +49,14 @@ func (a *ask) waitsFor(by *auth.Principal) bool {
 	return !slices.Contains(a.decidedBy, models.ActorID(by.UserID)) && turns.MayResolve(by, turns.RuleOf(&a.wait), &a.turn)
 }
 
-// claim notes that somebody is told, and reports whether it is this process that tells them.
+// claim notes that somebody is told, and reports whether it is this process that tells them. It must still be a member of the same role.
 func claim(ctx context.Context, db *store.DB, p *member, w window) (bool, error) {
 	org, user := p.by.OrgID, p.by.UserID
-	n, err := db.Exec(ctx, org, `INSERT INTO wait_mails (org_id, user_id, told_through, mailed_at) VALUES (?, ?, ?, ?)
+	n, err := db.Exec(ctx, org, `INSERT INTO wait_mails (org_id, user_id, told_through, mailed_at)
+SELECT org_id, user_id, CAST(? AS BIGINT), CAST(? AS BIGINT) FROM memberships WHERE org_id = ? AND user_id = ? AND role = ?
 ON CONFLICT (org_id, user_id) DO UPDATE SET told_through = excluded.told_through, mailed_at = excluded.mailed_at
 WHERE wait_mails.mailed_at = ? AND wait_mails.off_since IS NULL`,
-		org[:], user[:], int64(w.through), int64(w.now), int64(p.mailedAt))
+		int64(w.through), int64(w.now), org[:], user[:], string(p.by.Role), int64(p.mailedAt))
 	if err != nil {
 		return false, fmt.Errorf("claim the mail: %w", err)
 	}

@@ -64,6 +64,9 @@ func (m *Mailer) gather(ctx context.Context, o *orgWaits, people []*member) erro
 	if len(people) == 0 {
 		return nil
 	}
+	for _, p := range people {
+		p.list, p.count = nil, 0
+	}
 	told := slices.MinFunc(people, func(a, b *member) int { return cmp.Compare(a.through, b.through) }).through
 	var ids []models.WaitID
 	for _, ref := range o.waits {

@@ -131,6 +131,14 @@ func (m *Mailer) tell(ctx context.Context, o *orgWaits, w window) (models.Millis
 		if i == m.most {
 			return w.from, errors.Join(failed...)
 		}
+		if i > 0 { // mails take time, and what waited for this one may be over
+			if err := m.gather(ctx, o, []*member{p}); err != nil {
+				return w.from, errors.Join(append(failed, err)...)
+			}
+			if p.count == 0 {
+				continue
+			}
+		}
 		ok, err := m.mail(ctx, p, w)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("mail %s of %s what waits: %w", p.by.UserID, o.org, err))
@@ -149,7 +157,7 @@ func (m *Mailer) tell(ctx context.Context, o *orgWaits, w window) (models.Millis
 func (m *Mailer) mail(ctx context.Context, p *member, w window) (bool, error) {
 	mine, err := claim(ctx, m.cfg.DB, p, w)
 	if err != nil || !mine {
-		return false, err // another process mails them, of what it knew of, or they have switched it off
+		return false, err // another process mails them, of what it knew of, or they get none any more
 	}
 	err = m.cfg.Mail.Send(ctx, message(m.cfg.PublicURL, p))
 	switch {

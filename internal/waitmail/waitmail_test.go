@@ -338,6 +338,35 @@ func TestTwoMailersAtOnceSendOneMail(t *testing.T) {
 	})
 }
 
+// Sending takes time. Whoever is next is told of what is still so.
+func TestWhatEndsMeanwhileIsNotMailed(t *testing.T) {
+	for name, ends := range map[string]func(w *world, id models.WaitID) error{
+		"the wait": func(w *world, id models.WaitID) error {
+			_, err := storetest.Exec(w.Context(), w.db, "UPDATE waits SET state = 'RESOLVED' WHERE id = ?", id[:])
+			return err
+		},
+		"the membership": func(w *world, _ models.WaitID) error {
+			_, err := storetest.Exec(w.Context(), w.db, "DELETE FROM memberships")
+			return err
+		},
+		"the role": func(w *world, _ models.WaitID) error {
+			_, err := storetest.Exec(w.Context(), w.db, "UPDATE memberships SET role = 'VIEWER'")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(w *world) {
+				id := w.wait("Barn", models.WaitQuestion, models.WaitRequest{Question: "Which?"})
+				w.clock.Advance(6 * time.Minute)
+				m := w.mailerBy(w.interrupted(func() { w.must(ends(w, id)) }), 5*time.Minute)
+				if got := w.told(m); len(got) != 1 {
+					w.Errorf("after the first mail others went to %v", got)
+				}
+			})
+		})
+	}
+}
+
 func TestWhatAnotherProcessDidNotKnowOfIsMailedLater(t *testing.T) {
 	each(t, func(w *world) {
 		w.wait("Old", models.WaitApproval, models.WaitRequest{Quorum: 1})

@@ -85,7 +85,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       ];
       for (const [path, sign] of pages) {
         await page.goto(path);
-        await expect(page.getByText(sign).first()).toBeVisible();
+        await expect(page.getByText(sign).filter({ visible: true }).first()).toBeVisible();
         await check(page, path);
       }
       await page.goto(`/agents/${agentId}`);

@@ -76,7 +76,14 @@ test("on a phone each page fits the screen, and the menu leads to it", async ({ 
   await send(page, "Write hello world to file notes.txt and then read it back");
   await expect(turnSummary(page)).toBeVisible({ timeout: 20_000 });
   const budgetId = createBudget.budget.id;
-  const ids: Record<string, string> = { agentId, harnessId, providerId, sessionId, budgetId };
+  const ids: Record<string, string> = {
+    agentId,
+    harnessId,
+    providerId,
+    sessionId,
+    budgetId,
+    guide: "api",
+  };
 
   const addresses = routes().map((route) =>
     route.replace(/\$(\w+)/g, (_, name: string) => {
