@@ -56,41 +56,79 @@ func sqliteBy(t testing.TB, driver string) *store.DB {
 // starts one, unless OSTLER_TEST_POSTGRES_URL is "none".
 func Postgres(t testing.TB) *store.DB {
 	t.Helper()
-	return open(t, store.Config{URL: PostgresURL(t), RowSecurity: true})
+	return open(t, store.Config{URL: pooledURL(t), RowSecurity: true})
 }
 
 // Traced is Postgres with somebody who hears of all statements.
 func Traced(t testing.TB, tracer pgx.QueryTracer) *store.DB {
 	t.Helper()
-	return open(t, store.Config{URL: PostgresURL(t), RowSecurity: true, Tracer: tracer})
+	return open(t, store.Config{URL: pooledURL(t), RowSecurity: true, Tracer: tracer})
 }
 
 // PostgresURL makes a fresh, migrated database on the test server and returns its URL.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
-	server := os.Getenv("OSTLER_TEST_POSTGRES_URL")
+	server, template := testServer(t)
+	name := create(t, server, template)
+	t.Cleanup(func() { drop(t, server, name) })
+	return withDatabase(server, name)
+}
+
+// pooledURL is PostgresURL with a database that may have been that of a test before, and is as good as new.
+func pooledURL(t testing.TB) string {
+	t.Helper()
+	server, template := testServer(t)
+	name := databases.take()
+	if name == "" {
+		name = create(t, server, template)
+	}
+	t.Cleanup(func() {
+		clean, err := databases.give(context.Background(), server, template, name)
+		if err != nil {
+			t.Logf("the test database can't be used again: %v", err)
+		}
+		if !clean {
+			drop(t, server, name)
+		}
+	})
+	return withDatabase(server, name)
+}
+
+// databases are those of a test binary that wait for their next test.
+var databases pool
+
+// testServer returns the URL of the test server, and the name of the database that others are copied from.
+func testServer(t testing.TB) (server, template string) {
+	t.Helper()
+	server = os.Getenv("OSTLER_TEST_POSTGRES_URL")
 	switch server {
 	case "":
 		t.Fatal("OSTLER_TEST_POSTGRES_URL is not set: run the tests by `make test`, or by scripts/with-postgres")
 	case "none":
 		t.Skip("`make check` runs the tests on SQLite alone")
 	}
-	ctx := context.Background()
-	template, err := migratedTemplate(ctx, server)
+	template, err := migratedTemplate(context.Background(), server)
 	if err != nil {
 		t.Fatalf("prepare the template database: %v", err)
 	}
-	name := "ostler_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	return server, template
+}
+
+func create(t testing.TB, server, template string) (name string) {
+	t.Helper()
+	name = "ostler_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	// Copying files takes less than half the time of logging each page, the default.
-	if err := admin(ctx, server, "CREATE DATABASE "+name+" TEMPLATE "+template+" STRATEGY FILE_COPY"); err != nil {
+	if err := admin(context.Background(), server, "CREATE DATABASE "+name+" TEMPLATE "+template+" STRATEGY FILE_COPY"); err != nil {
 		t.Fatalf("create a test database: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := admin(context.Background(), server, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
-			t.Errorf("drop the test database: %v", err)
-		}
-	})
-	return withDatabase(server, name)
+	return name
+}
+
+func drop(t testing.TB, server, name string) {
+	t.Helper()
+	if err := admin(context.Background(), server, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		t.Errorf("drop the test database: %v", err)
+	}
 }
 
 func open(t testing.TB, cfg store.Config) *store.DB {
@@ -155,13 +193,20 @@ var migratedTemplate = func() func(ctx context.Context, server string) (string, 
 }()
 
 func admin(ctx context.Context, server, statement string) error {
-	conn, err := pgx.Connect(ctx, server)
+	return with(ctx, server, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, statement)
+		return err //nolint:wrapcheck // the caller says what
+	})
+}
+
+// with connects for a moment.
+func with(ctx context.Context, url string, do func(conn *pgx.Conn) error) error {
+	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return fmt.Errorf("connect to the test server: %w", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	_, err = conn.Exec(ctx, statement)
-	return err
+	return do(conn)
 }
 
 func withDatabase(server, name string) string {
