@@ -42,13 +42,11 @@ test("a session is forked from the end of a turn, and says where its history is 
   await expect(page).not.toHaveURL(original);
 
   const divider = page.locator('[data-role="fork"]');
-  await expect(divider).toContainText("History from Original");
+  await expect(divider).toContainText("The history above is from Original");
   await expect(page.locator("header").getByText("Fork of Original")).toBeVisible();
   const details = page.getByRole("complementary", { name: "Session details" });
   await expect(details).toContainText("Turns1");
-  await expect(details).toContainText(
-    "Tokens and cost count from the fork; turns include those before it.",
-  );
+  await expect(details).toContainText("Turns include the history; tokens and cost don't.");
   await expect(userMessages(page)).toHaveCount(1);
   await send(page, "another way");
   await expect(agentMessages(page).last()).toContainText("another way");
@@ -57,7 +55,7 @@ test("a session is forked from the end of a turn, and says where its history is 
   // The history of a fork can be forked as well.
   await page.getByRole("button", { name: "Fork from here" }).first().click();
   await expect(userMessages(page)).toHaveCount(1);
-  await expect(divider).toContainText("History from Original");
+  await expect(divider).toContainText("The history above is from Original");
 
   await divider.getByRole("link").click();
   await expect(page).toHaveURL(original);

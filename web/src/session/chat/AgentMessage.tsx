@@ -13,7 +13,7 @@ export function AgentMessage({ item }: { item: AgentItem }) {
   // A step that only calls tools says nothing.
   if (text === "" && thinking === "" && images.length === 0 && !retry && !error) return null;
   return (
-    <div data-role="agent" data-state={state} className="group/message mt-4">
+    <div data-role="agent" data-state={state} className="group/message relative mt-4">
       <span className="sr-only">Agent: </span>
       {thinking !== "" && <Thinking text={thinking} done={item.thinkingDone} />}
       {text !== "" && <MarkdownText text={text} />}
@@ -23,7 +23,7 @@ export function AgentMessage({ item }: { item: AgentItem }) {
       <MessageImages images={images} />
       {state !== "streaming" && <MessageTools text={text} />}
       {retry && <RetryLine key={`${retry.attempt}:${retry.model}`} retry={retry} />}
-      {error && <FailureNote failure={error} />}
+      {error && <FailureNote failure={error} className="mt-4" />}
     </div>
   );
 }

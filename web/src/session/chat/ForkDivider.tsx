@@ -14,7 +14,7 @@ export function ForkDivider({ fromSessionId }: { fromSessionId: string }) {
       <span className="flex min-w-0 items-center gap-1.5">
         <GitFork size={13} aria-hidden />
         <span className="truncate">
-          History from{" "}
+          The history above is from{" "}
           {known ? (
             <Link
               to="/sessions/$sessionId"

@@ -8,7 +8,7 @@ import { Button } from "@/ui/Button";
 import { formatCount, formatDuration } from "@/ui/format";
 import { DoerName } from "../DoerName";
 import { RerunButton } from "../ForkButton";
-import type { NoticeItem, UsageTotals } from "../feed/state";
+import type { NoticeItem, Took, UsageTotals } from "../feed/state";
 import { useChatActions } from "./actions";
 import { FailureNote } from "./FailureNote";
 import { ForkDivider } from "./ForkDivider";
@@ -26,8 +26,8 @@ export function NoticeLine({ item }: { item: NoticeItem }) {
     case "failed":
       return (
         <>
-          {!notice.told && <FailureNote failure={notice.failure} />}
-          <EndLine turnId={turnId} failed />
+          {!notice.told && <FailureNote failure={notice.failure} className="mt-4" />}
+          <EndLine turnId={turnId} took={notice.took} failed />
         </>
       );
     case "sealed":
@@ -37,7 +37,7 @@ export function NoticeLine({ item }: { item: NoticeItem }) {
         <Line icon={<Ban size={12} aria-hidden />} turnId={turnId}>
           Stopped by <DoerName by={notice.by} />
           {notice.reason && `: ${notice.reason}`}
-          {notice.usage && notice.usage.inputTokens > 0 && ` · ${usageWords(notice.usage)}`}
+          {notice.took && ` · ${tookWords(notice.took)}`}
         </Line>
       );
     case "recovered":
@@ -106,16 +106,23 @@ function SealedNote({ notice, turnId }: { notice: NoticeOf<"sealed">; turnId: st
           )}
         </div>
       </div>
-      <EndLine turnId={turnId} />
+      <EndLine turnId={turnId} took={notice.took} />
     </>
   );
 }
 
-/** What can be done at the end of a turn that says why it ended in a note of its own. */
-function EndLine({ turnId, failed = false }: { turnId: string | null; failed?: boolean }) {
+interface EndLineProps {
+  turnId: string | null;
+  took: Took | null;
+  failed?: boolean;
+}
+
+/** What a turn took that says why it ended in a note of its own, and what can be done at its end. */
+function EndLine({ turnId, took, failed = false }: EndLineProps) {
   const { mayWrite } = useChatActions();
   return (
-    <div className="mt-1 flex min-h-6 flex-wrap items-center gap-x-1.5 text-xs text-ink-3">
+    <div className="mt-1 flex min-h-6 flex-wrap items-center gap-x-1.5 text-xs text-ink-3 tabular-nums">
+      {took && <p className="pr-1.5">{tookWords(took)}</p>}
       {failed && mayWrite && turnId !== null && (
         <RerunButton
           turnId={turnId}
@@ -158,6 +165,11 @@ function CompletedLine({
     usageWords(usage),
   ];
   return <Line turnId={turnId}>{parts.filter((part) => part !== null).join(" · ")}</Line>;
+}
+
+function tookWords({ durationMs, usage }: Took): string {
+  const used = usage.inputTokens + usage.outputTokens > 0;
+  return [formatDuration(durationMs), ...(used ? [usageWords(usage)] : [])].join(" · ");
 }
 
 function usageWords({ inputTokens, outputTokens, costUsd }: UsageTotals): string {

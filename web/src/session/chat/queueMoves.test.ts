@@ -27,6 +27,7 @@ it("finds the turn to continue, but not while another one is under way or queued
       type: "sealed",
       stopReason: "ITERATION_LIMIT",
       told: false,
+      took: null,
       failure: { code: "iteration_limit", message: "" },
     },
   };

@@ -1,6 +1,6 @@
 import { doerOf, type EventOf } from "./event";
 import { appendNotice, closeItemsOfTurn } from "./items";
-import type { NoticeItem, SessionState, UsageTotals } from "./state";
+import type { NoticeItem, SessionState, Took } from "./state";
 import { dropQueuedTurn, endTurn } from "./turns";
 
 type End =
@@ -55,6 +55,7 @@ function noticeOf(state: SessionState, event: End): NoticeItem["notice"] {
         type: "failed",
         failure: event.error,
         told: wasTold(state, event.turnId, event.error.code),
+        took: tookOf(state, event),
       };
     case "TurnSealed":
       return {
@@ -62,20 +63,23 @@ function noticeOf(state: SessionState, event: End): NoticeItem["notice"] {
         stopReason: event.stopReason,
         failure: event.error,
         told: wasTold(state, event.turnId, event.error.code),
+        took: tookOf(state, event),
       };
     case "TurnCancelled":
       return {
         type: "cancelled",
         reason: event.cancelReason || null,
         by: doerOf(event),
-        usage: usageOf(state, event.turnId),
+        took: tookOf(state, event),
       };
   }
 }
 
-function usageOf(state: SessionState, turnId: string | null): UsageTotals | null {
+function tookOf(state: SessionState, { turnId, occurredAt }: End): Took | null {
   const turn = turnId === null ? undefined : state.turns[turnId];
-  return turn?.startedAt ? turn.usage : null;
+  if (!turn?.startedAt) return null;
+  const durationMs = new Date(occurredAt).getTime() - new Date(turn.startedAt).getTime();
+  return { durationMs: Math.max(0, durationMs), usage: turn.usage };
 }
 
 /** Whether the agent's last message of the turn carries its failure. */

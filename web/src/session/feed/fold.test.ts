@@ -248,10 +248,17 @@ describe("the end of a turn", () => {
     const state = fold([
       ...turnWithTool().slice(0, 7),
       output(0, "Half a"),
-      event("TurnFailed", 8, { error: { code: "internal", message: "It broke." } }),
+      event("GenerationRecorded", 8, { messageId: "msg_1", model: "m", usage }),
+      event("TurnFailed", 9, {
+        occurredAt: "2026-11-20T10:00:02.000Z",
+        error: { code: "internal", message: "It broke." },
+      }),
     ]);
     expect(agent(state, "msg_1")).toMatchObject({ text: "Half a", state: "interrupted" });
-    expect(state.items.at(-1)).toMatchObject({ kind: "notice", notice: { type: "failed" } });
+    expect(state.items.at(-1)).toMatchObject({
+      kind: "notice",
+      notice: { type: "failed", took: { durationMs: 2000, usage } },
+    });
     expect(state.activeTurnId).toBeNull();
   });
 });

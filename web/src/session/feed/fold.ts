@@ -161,8 +161,13 @@ function retryOf(event: EventOf<"GenerationRetrying">): Retry {
 
 function beginSession(state: SessionState, event: EventOf<"SessionStarted">): SessionState {
   if (event.forkedFromId === null) return { ...state, status: "STARTED" };
-  const forked = beginFork(state, event.forkedFromId);
-  return appendNotice({ ...forked, title: dataText(event, "title") ?? undefined }, event, {
+  const forked = {
+    ...beginFork(state, event.forkedFromId),
+    title: dataText(event, "title") ?? undefined,
+  };
+  // A fork that ends before the first turn has no history to tell from what is new.
+  if (forked.items.length === 0) return forked;
+  return appendNotice(forked, event, {
     type: "forked",
     fromSessionId: event.forkedFromId,
   });

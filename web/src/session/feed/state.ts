@@ -146,6 +146,12 @@ export interface Doer {
   readonly id: string | null;
 }
 
+/** What a turn took until its end; nobody knows it where the beginning of the turn has not been read. */
+export interface Took {
+  readonly durationMs: number;
+  readonly usage: UsageTotals;
+}
+
 /** A line between messages: how a turn ended, what people decided, that it was taken over. */
 export interface NoticeItem extends ItemBase {
   readonly kind: "notice";
@@ -163,6 +169,7 @@ export interface NoticeItem extends ItemBase {
         readonly failure: Failure;
         /** The agent's last message says so already. */
         readonly told: boolean;
+        readonly took: Took | null;
       }
     | {
         readonly type: "sealed";
@@ -170,13 +177,13 @@ export interface NoticeItem extends ItemBase {
         readonly failure: Failure;
         /** The agent's last message says the same. */
         readonly told: boolean;
+        readonly took: Took | null;
       }
     | {
         readonly type: "cancelled";
         readonly reason: string | null;
         readonly by: Doer;
-        /** What it took until then; null where its beginning has not been read. */
-        readonly usage: UsageTotals | null;
+        readonly took: Took | null;
       }
     | { readonly type: "recovered"; readonly recoveries: number; readonly policy: string }
     | {

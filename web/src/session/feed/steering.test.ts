@@ -85,7 +85,7 @@ describe("a turn that is cancelled", () => {
       type: "cancelled",
       reason: "Wrong file",
       by: { kind: "USER", id: "user_1" },
-      usage,
+      took: { durationMs: 0, usage },
     });
     expect(state.turns.turn_1?.status).toBe("cancelled");
     expect(state.activeTurnId).toBeNull();
@@ -204,6 +204,10 @@ describe("a fork", () => {
       forkHere(),
     ]);
     expect(ids(state)).toContain("msg_user");
+  });
+
+  it("has no history to tell of when it ends before the first turn", () => {
+    expect(fold([forkHere()]).items).toEqual([]);
   });
 
   it("knows in which session each turn of its history ran, through forks of forks", () => {

@@ -31,9 +31,7 @@ export function UsagePanel({ state, forked }: { state: SessionState; forked: boo
         </div>
       </dl>
       {forked && (
-        <p className="mt-2 text-xs text-ink-3">
-          Tokens and cost count from the fork; turns include those before it.
-        </p>
+        <p className="mt-2 text-xs text-ink-3">Turns include the history; tokens and cost don't.</p>
       )}
     </Panel>
   );
