@@ -5,6 +5,7 @@ import {
   createAgent,
   openNewSession,
   scriptedCall,
+  scriptedError,
   send,
   signIn,
   turnSummary,
@@ -63,19 +64,51 @@ test("a call is opened in the timeline, with what went in and what came out", as
   await expect(line(page, "model")).toHaveCount(2);
 
   const original = page.url();
-  await page.getByRole("button", { name: "Run again" }).click();
-  const dialog = page.getByRole("dialog", { name: "Run again" });
+  await page.getByRole("button", { name: "Run this turn again" }).click();
+  const dialog = page.getByRole("dialog", { name: "Run this turn again" });
   const echo = await dialog
     .locator("option", { hasText: "sim-echo" })
     .first()
     .getAttribute("value");
   await dialog.getByLabel("Model").selectOption(echo);
-  await dialog.getByRole("button", { name: "Run again" }).click();
+  await dialog.getByRole("button", { name: "Run", exact: true }).click();
   await expect(page).not.toHaveURL(original);
   await expect(userMessages(page)).toHaveCount(1);
   await expect(turnSummary(page)).toBeVisible({ timeout: 20_000 });
   await page.getByRole("link", { name: "Timeline" }).click();
   await expect(line(page, "model")).toContainText("sim-echo");
+});
+
+test("a call that failed says why, and its turn is forked after a question", async ({ page }) => {
+  await signIn(page);
+  const agent = await createAgent(page, "sim-script");
+  await openNewSession(page, agent, "What went wrong");
+  await send(page, scriptedError({ status: 401 }));
+  await expect(page.locator('[data-failure="provider_misconfigured"]')).toBeVisible();
+  await expect(page.getByText(/1 step|tokens · \$/).first()).toBeVisible();
+  await page.goto("/failures");
+  await page
+    .getByRole("row", { name: /What went wrong/ })
+    .getByRole("link", { name: "Turn" })
+    .click();
+  const turn = page.getByRole("region", { name: /^Turn 1/ });
+  await expect(turn.locator("[data-failure]")).toContainText("provider_misconfigured");
+  await expect(page.locator('[data-brush] [data-state="failed"]')).toHaveCount(1);
+  await line(page, "model").click();
+  const call = page.getByRole("region", { name: "Model call" });
+  await expect(call.locator("[data-failure]")).toContainText("provider_misconfigured");
+  await expect(part(page, "Output")).toHaveAttribute("aria-pressed", "true");
+  await expect(page.getByRole("button", { name: "Jump to latest" })).toBeHidden();
+  await part(page, "Input").click();
+  await expect(call.getByRole("note")).toContainText("The call did not finish");
+
+  const original = page.url();
+  await page.getByRole("button", { name: "Fork after this turn" }).click();
+  await expect(page).toHaveURL(original);
+  const dialog = page.getByRole("dialog", { name: "Fork after this turn" });
+  await dialog.getByRole("button", { name: "Fork", exact: true }).click();
+  await expect(page).not.toHaveURL(original);
+  await expect(userMessages(page)).toHaveCount(1);
 });
 
 test("what waits is one line, and calls are found by kind and failure", async ({ page }) => {

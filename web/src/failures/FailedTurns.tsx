@@ -2,7 +2,6 @@ import { Link } from "@tanstack/react-router";
 import { CircleCheck } from "lucide-react";
 import type { Pages } from "@/api/usePages";
 import type { FailedTurnRowFragment } from "@/gql/graphql";
-import { TurnLinks } from "@/sessions/TurnLinks";
 import { type Column, DataTable } from "@/ui/DataTable";
 import { EmptyState } from "@/ui/EmptyState";
 import { ListBody } from "@/ui/ListBody";
@@ -12,7 +11,7 @@ import { FailureText } from "./FailureText";
 const COLUMNS: readonly Column<FailedTurnRowFragment>[] = [
   {
     head: "Session",
-    className: "max-w-72",
+    className: "max-w-28 sm:max-w-72",
     cell: ({ session }) => (
       <>
         <Link
@@ -38,14 +37,21 @@ const COLUMNS: readonly Column<FailedTurnRowFragment>[] = [
           </span>
           {error && <FailureText failure={error} />}
         </p>
-        <TurnLinks sessionId={session.id} turnId={id} />
+        <Link
+          to="/sessions/$sessionId"
+          params={{ sessionId: session.id }}
+          search={{ view: "timeline", call: id }}
+          className="rounded text-xs text-ink-2 underline underline-offset-2"
+        >
+          Turn
+        </Link>
       </>
     ),
   },
   {
     head: "When",
     align: "right",
-    className: "w-28",
+    className: "w-20 sm:w-28",
     cell: ({ finishedAt }) => finishedAt && <RelativeTime time={finishedAt} />,
   },
 ];

@@ -12,7 +12,7 @@ import { Block, Section } from "./Section";
 /** What went into a call. */
 export function InputOf({ turn, span }: { turn: TimelineTurn; span: Span }) {
   if (span.kind === "model" && span.iteration !== null) {
-    return <ModelInput turnId={turn.id} iteration={span.iteration} over={span.end !== null} />;
+    return <ModelInput turnId={turn.id} iteration={span.iteration} state={span.state} />;
   }
   const call = eventOf(span, "ToolStarted");
   if (call) return <Block title="Arguments" value={call.arguments} />;
@@ -26,11 +26,11 @@ type Message = View["messages"][number];
 
 const ROLES: Record<Message["role"], string> = { USER: "User", AGENT: "Agent", TOOL: "Tool" };
 
-function ModelInput(props: { turnId: string; iteration: number; over: boolean }) {
-  const { turnId, iteration, over } = props;
+function ModelInput(props: { turnId: string; iteration: number; state: Span["state"] }) {
+  const { turnId, iteration, state } = props;
   const { data, error, fetching, reload } = useFresh(ModelViewDocument, { turnId, iteration });
   // Only when the call is over is it known what was sent.
-  useReloadOn(over, reload);
+  useReloadOn(state !== "open", reload);
   const view = data?.turn?.modelView;
   if (fetching && !view) return <Spinner />;
   if (error) return <RequestError error={error} onRetry={reload} />;
@@ -39,8 +39,10 @@ function ModelInput(props: { turnId: string; iteration: number; over: boolean })
     <>
       {!view.exact && (
         <p role="note" className="text-xs text-warn">
-          This may not be exactly what was sent: the configuration has changed since, or the call
-          did not finish. The system prompt and the tools are the current ones.
+          {state === "ok"
+            ? "The configuration has changed since, so this may not be exactly what was sent."
+            : `${state === "open" ? "The call is still running" : "The call did not finish"}, so it can't be checked whether this is exactly what was sent.`}{" "}
+          The system prompt and the tools are the current ones.
         </p>
       )}
       {view.systemPrompt === null ? (

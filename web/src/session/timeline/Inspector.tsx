@@ -1,5 +1,5 @@
 import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
-import { Link as LinkIcon, RotateCcw } from "lucide-react";
+import { GitFork, Link as LinkIcon, RotateCcw } from "lucide-react";
 import { Suspense, useState } from "react";
 import { lazy } from "@/api/reachable";
 import { changed } from "@/shell/search";
@@ -10,8 +10,8 @@ import { Fact } from "@/ui/Fact";
 import { formatCount, formatDuration, formatPreciseClock } from "@/ui/format";
 import { Toggles } from "@/ui/Toggles";
 import { useCopy } from "@/ui/useCopy";
+import { FailureNote } from "../chat/FailureNote";
 import { DoerName } from "../DoerName";
-import { ForkButton } from "../ForkButton";
 import { feedbackWords } from "../feed/feedback";
 import { INSPECTED, type Inspected } from "../search";
 import { InputOf } from "./InputOf";
@@ -30,6 +30,7 @@ import {
   turnTitle,
 } from "./words";
 
+const ForkDialog = lazy(() => import("./ForkDialog"));
 const RerunDialog = lazy(() => import("./RerunDialog"));
 
 interface InspectorProps {
@@ -53,11 +54,14 @@ export function Inspector({ sessionId, row: { turn, span }, now, onHold }: Inspe
   const { part } = useSearch({ from: "/app/sessions/$sessionId" });
   const navigate = useNavigate({ from: "/sessions/$sessionId" });
   const parts = span ? partsOf(span) : [];
-  const shown = parts.find((each) => each === part) ?? parts[0];
+  // What came of a call that failed says most about it.
+  const first = parts.find((each) => each === (span?.state === "failed" ? "output" : "input"));
+  const shown = parts.find((each) => each === part) ?? first ?? parts[0];
+  const { failure } = span ?? turn;
   return (
     <section
       aria-label={span ? span.label : turnTitle(turn)}
-      className="flex min-h-0 flex-1 flex-col border-t border-line-strong xl:w-[25rem] xl:flex-none xl:border-t-0 xl:border-l xl:border-line"
+      className="flex min-h-0 flex-1 flex-col border-t border-line-strong xl:w-[22rem] 2xl:w-[25rem] xl:flex-none xl:border-t-0 xl:border-l xl:border-line"
     >
       <div className="space-y-1.5 px-4 pt-2.5 pb-2 sm:px-6 xl:px-4">
         <h2 className="text-sm font-medium wrap-anywhere">
@@ -82,6 +86,7 @@ export function Inspector({ sessionId, row: { turn, span }, now, onHold }: Inspe
         tabIndex={0}
         className="min-h-0 flex-1 space-y-3 overflow-y-auto border-t border-line px-4 py-3 focus-visible:-outline-offset-2 sm:px-6 xl:px-4"
       >
+        {failure && <FailureNote failure={failure} />}
         {!span && <TurnFacts turn={turn} now={now} />}
         {span && shown === "input" && <InputOf turn={turn} span={span} />}
         {span && shown === "output" && <OutputOf turn={turn} span={span} />}
@@ -114,7 +119,11 @@ function Actions({ sessionId, turn, id, onHold }: ActionsProps) {
   };
   const mayWrite = useMay("SESSIONS_WRITE");
   const { copied, copy } = useCopy();
-  const [rerunning, setRerunning] = useState(false);
+  const [asked, setAsked] = useState<"fork" | "rerun" | null>(null);
+  const ask = (what: "fork" | "rerun") => {
+    onHold();
+    setAsked(what);
+  };
   const look = "-ml-1.5 h-6 px-1.5 text-xs font-normal text-ink-3";
   return (
     <div className="flex flex-wrap items-center gap-2">
@@ -123,31 +132,23 @@ function Actions({ sessionId, turn, id, onHold }: ActionsProps) {
         {copied ? "Copied" : "Copy link"}
       </Button>
       {mayWrite && turn.end !== null && (
-        <ForkButton
-          sessionId={sessionId}
-          throughTurnId={turn.id}
-          label="Fork from here"
-          className={look}
-        />
-      )}
-      {mayWrite && (
-        <Button
-          look="ghost"
-          className={look}
-          onClick={() => {
-            onHold();
-            setRerunning(true);
-          }}
-        >
-          <RotateCcw size={13} aria-hidden />
-          Run again
+        <Button look="ghost" className={look} onClick={() => ask("fork")}>
+          <GitFork size={13} aria-hidden />
+          Fork after this turn
         </Button>
       )}
-      {rerunning && (
-        <Suspense>
-          <RerunDialog turnId={turn.id} onClose={() => setRerunning(false)} />
-        </Suspense>
+      {mayWrite && (
+        <Button look="ghost" className={look} onClick={() => ask("rerun")}>
+          <RotateCcw size={13} aria-hidden />
+          Run this turn again
+        </Button>
       )}
+      <Suspense>
+        {asked === "fork" && (
+          <ForkDialog sessionId={sessionId} turnId={turn.id} onClose={() => setAsked(null)} />
+        )}
+        {asked === "rerun" && <RerunDialog turnId={turn.id} onClose={() => setAsked(null)} />}
+      </Suspense>
     </div>
   );
 }

@@ -25,7 +25,7 @@ export function OutputOf({ turn, span }: { turn: TimelineTurn; span: Span }) {
 
 function ModelOutput({ turn, span }: { turn: TimelineTurn; span: Span }) {
   const message = eventOf(span, "OutputCompleted")?.message;
-  if (!message) return <None open={span.end === null} />;
+  if (!message) return span.failure ? null : <None open={span.end === null} />;
   const thinking = textOf(message, "ThinkingPart");
   const text = textOf(message, "TextPart");
   const calls = message.content.flatMap((part) =>
@@ -40,7 +40,7 @@ function ModelOutput({ turn, span }: { turn: TimelineTurn; span: Span }) {
         const value = call ? eventOf(call, "ToolStarted")?.arguments : undefined;
         return <Block key={toolCallId} title={`Call of ${toolName}`} value={value ?? {}} />;
       })}
-      {!thinking && !text && calls.length === 0 && <None open={false} />}
+      {!thinking && !text && calls.length === 0 && !span.failure && <None open={false} />}
     </>
   );
 }

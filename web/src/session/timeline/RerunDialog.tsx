@@ -26,8 +26,8 @@ export default function RerunDialog({ turnId, onClose }: RerunDialogProps) {
     );
   return (
     <FormDialog
-      title="Run again"
-      action={rerun.busy ? "Starting…" : "Run again"}
+      title="Run this turn again"
+      action={rerun.busy ? "Starting…" : "Run"}
       state={rerun}
       fields={["modelId"]}
       onSubmit={run}

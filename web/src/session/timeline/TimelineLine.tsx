@@ -75,7 +75,7 @@ const MARKS: Record<Mark["kind"], string> = {
 
 /** The columns of a line: what it is, the axis, and what it took. */
 export const LINE_GRID =
-  "grid grid-cols-[minmax(0,11rem)_minmax(0,1fr)_4rem] items-center gap-2 px-4 sm:grid-cols-[minmax(0,13rem)_minmax(0,1fr)_3rem_4rem_3.5rem] sm:px-6 2xl:grid-cols-[minmax(0,20rem)_minmax(0,1fr)_4rem_4.5rem_4rem]";
+  "grid grid-cols-[minmax(0,11rem)_minmax(0,1fr)_4rem] items-center gap-2 px-4 sm:grid-cols-[minmax(0,13rem)_minmax(0,1fr)_3rem_4rem_3.5rem] sm:px-6 xl:grid-cols-[minmax(0,11rem)_minmax(0,1fr)_3rem_4rem_3.5rem] xl:px-4 2xl:grid-cols-[minmax(0,20rem)_minmax(0,1fr)_4rem_4.5rem_4rem]";
 
 /** One line of the drawing. */
 export function TimelineLine(props: TimelineLineProps) {
@@ -135,7 +135,7 @@ export function TimelineLine(props: TimelineLineProps) {
         )}
         <span className="truncate">
           {span ? span.label : turnTitle(turn)}
-          {span?.detail && <span className="pl-1.5 text-ink-3">{span.detail}</span>}
+          {span?.detail && <span className="pl-0.5 text-ink-3"> {span.detail}</span>}
         </span>
         {span === null && turn.status !== "completed" && (
           <Badge tone={TURN_TONES[turn.status]}>{statusWords(turn)}</Badge>
@@ -223,7 +223,6 @@ function Bar({ row: { turn, span }, scale, now }: BarProps) {
   if (to < 0 || from > 1) return <Beside before={to < 0} />;
   const left = Math.max(0, from);
   const right = Math.min(1, to);
-  const colour = span ? BARS[span.kind] : "bg-line-strong";
   const firstTokenMs = span?.usage?.firstTokenMs ?? null;
   const firstToken = firstTokenMs === null ? null : scale.at(start + firstTokenMs);
   return (
@@ -231,9 +230,7 @@ function Bar({ row: { turn, span }, scale, now }: BarProps) {
       <span
         className={classes(
           "absolute inset-y-0 min-w-0.5 rounded-sm",
-          colour,
-          span === null && "top-3",
-          span?.state === "failed" && span.kind !== "approval" && "bg-bad",
+          span ? barColour(span) : "top-3 bg-line-strong",
           span?.state === "interrupted" && "opacity-50",
           (span ? span.state === "open" : end === null) && "animate-pulse-soft",
         )}
@@ -260,6 +257,11 @@ function Beside({ before }: { before: boolean }) {
       className={classes("absolute inset-y-0 my-auto text-ink-3", before ? "left-0" : "right-0")}
     />
   );
+}
+
+/** A call that failed is told from the others by its colour. */
+export function barColour({ kind, state }: Span): string {
+  return state === "failed" && kind !== "approval" ? "bg-bad" : BARS[kind];
 }
 
 export function percent(share: number): string {

@@ -5,7 +5,7 @@ import { classes } from "@/ui/classes";
 import { formatDuration } from "@/ui/format";
 import type { TimelineTurn } from "./model";
 import { type Scale, timeWords } from "./scale";
-import { LINE_GRID, percent } from "./TimelineLine";
+import { barColour, LINE_GRID, percent } from "./TimelineLine";
 import { placeIn } from "./useZoomGestures";
 import { between, pan, type View } from "./zoom";
 
@@ -106,16 +106,14 @@ function Brush({ axis, view, turn, scale, now, onView }: TimelineZoomProps) {
       onPointerCancel={release}
       onDoubleClick={() => onView(null)}
     >
-      {turn.spans.slice(0, MOST_SPANS).map(({ id, kind, start, end }) => (
+      {turn.spans.slice(0, MOST_SPANS).map((span) => (
         <span
-          key={id}
-          className={classes(
-            "absolute inset-y-1.5 min-w-px",
-            kind === "model" ? "bg-accent" : kind === "tool" ? "bg-brand" : "bg-ink-3",
-          )}
+          key={span.id}
+          data-state={span.state}
+          className={classes("absolute inset-y-1.5 min-w-px border-0", barColour(span))}
           style={{
-            left: percent(scale.at(start)),
-            width: percent(scale.at(end ?? now) - scale.at(start)),
+            left: percent(scale.at(span.start)),
+            width: percent(scale.at(span.end ?? now) - scale.at(span.start)),
           }}
         />
       ))}

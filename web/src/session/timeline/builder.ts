@@ -1,4 +1,5 @@
 import type { SessionEvent } from "../feed/event";
+import type { Failure } from "../feed/state";
 import type { Mark, Span, TimelineTurn } from "./model";
 import { noUsage } from "./usage";
 
@@ -45,6 +46,7 @@ export class TimelineBuilder {
       preview,
       status: "running",
       stopReason: null,
+      failure: null,
       queuedAt: this.#queuedAt.get(id) ?? null,
       start: at,
       end: null,
@@ -75,6 +77,7 @@ export class TimelineBuilder {
       state: "open",
       iteration: null,
       usage: null,
+      failure: null,
       ...span,
       marks: [],
       events: [event],
@@ -112,6 +115,14 @@ export class TimelineBuilder {
         ({ end, kind }) => end === null && kind !== "wait" && kind !== "approval",
       );
     (span ?? turn).marks.push(mark);
+  }
+
+  /** A turn that fails with a call of a model fails for the reason of that call, which may have had no chance to tell it. */
+  fail(turn: DraftTurn, at: number, status: "failed" | "sealed", failure: Failure): void {
+    this.end(turn, at, status);
+    turn.failure = failure;
+    const last = turn.spans.at(-1);
+    if (last?.kind === "model" && last.state === "failed") last.failure ??= failure;
   }
 
   /** Nothing of a turn can last longer than the turn. */

@@ -61,11 +61,11 @@ function add(builder: TimelineBuilder, event: SessionEvent): void {
       });
       return;
     case "TurnFailed":
-      builder.change(turnId, (turn) => builder.end(turn, at, "failed"));
+      builder.change(turnId, (turn) => builder.fail(turn, at, "failed", event.error));
       return;
     case "TurnSealed":
       builder.change(turnId, (turn) => {
-        builder.end(turn, at, "sealed");
+        builder.fail(turn, at, "sealed", event.error);
         turn.stopReason = event.stopReason;
       });
       return;
@@ -102,6 +102,11 @@ function addStep(builder: TimelineBuilder, event: SessionEvent, at: number): voi
       });
       return;
     case "OutputCompleted":
+      builder.change(turnId, (turn) => {
+        const span = builder.span(turn, event, isModelCall);
+        if (span) span.failure = event.message.error;
+      });
+      return;
     case "ThinkingCompleted":
       builder.change(turnId, (turn) => void builder.span(turn, event, isModelCall));
       return;

@@ -1,7 +1,7 @@
 import type { StopReason } from "@/gql/graphql";
 import type { SessionEvent } from "../feed/event";
 import type { Feedback } from "../feed/feedback";
-import type { UsageTotals } from "../feed/state";
+import type { Failure, UsageTotals } from "../feed/state";
 
 /** A point in time that is worth a look, in the call or turn in which it was. */
 export interface Mark {
@@ -28,6 +28,8 @@ export interface Span {
   /** The step of the turn, where a model was called. */
   readonly iteration: number | null;
   readonly usage: SpanUsage | null;
+  /** Why a call of a model failed. */
+  readonly failure: Failure | null;
   readonly marks: readonly Mark[];
   /** What the log says of it, in order. */
   readonly events: readonly SessionEvent[];
@@ -48,6 +50,8 @@ export interface TimelineTurn {
   readonly preview: string | null;
   readonly status: "running" | "waiting" | "completed" | "failed" | "cancelled" | "sealed";
   readonly stopReason: StopReason | null;
+  /** Why it failed or was stopped. */
+  readonly failure: Failure | null;
   /** When it was queued; null for one that began at once. */
   readonly queuedAt: number | null;
   readonly start: number;

@@ -30,6 +30,8 @@ export interface Scales {
 const LONGEST_WAIT = 1 / 4;
 const TICKS = 6;
 const CLOSEST_TICKS = 0.06;
+/** Beyond it a label would not fit before the end of the axis. */
+const LAST_TICK = 0.88;
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -108,7 +110,7 @@ class DrawnTurn {
       for (let ms = Math.ceil(first / step) * step; ms < last; ms += step) {
         const place = at(this.start + ms);
         const before = ticks.at(-1);
-        const room = place <= 1 - CLOSEST_TICKS && (!before || place - before.at >= CLOSEST_TICKS);
+        const room = place <= LAST_TICK && (!before || place - before.at >= CLOSEST_TICKS);
         if (room) ticks.push({ ms, at: place });
       }
     }

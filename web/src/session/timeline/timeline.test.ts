@@ -105,10 +105,32 @@ describe("what goes wrong", () => {
     });
   });
 
+  it("says why a call of a model and its turn failed", () => {
+    const error = { code: "provider_misconfigured", message: "The key was refused." };
+    const answer = { ...textMessage("msg_1", "AGENT", ""), error };
+    const ended = [
+      event("ReasonCompleted", 5, { ...at(900), iteration: 1, success: false }),
+      event("TurnFailed", 6, { ...at(900), error }),
+    ];
+    const told = event("OutputCompleted", 4, { ...at(900), message: answer });
+    for (const log of [
+      [...begun, told, ...ended],
+      [...begun, ...ended],
+    ]) {
+      const turn = only(log);
+      expect(turn.failure).toEqual(error);
+      expect(span(turn, "Model call")).toMatchObject({ state: "failed", failure: error });
+    }
+    // What ends the turn after a call that succeeded is not the failure of that call.
+    const late = only([...acting, event("TurnFailed", 7, { ...at(1100), error })]);
+    expect(late.failure).toEqual(error);
+    expect(span(late, "Model call")?.failure).toBeNull();
+  });
+
   it("does not call a failure what somebody has interrupted", () => {
     const turn = only([
       ...begun,
-      event("OutputCompleted", 4, at(900)),
+      event("OutputCompleted", 4, { ...at(900), message: textMessage("msg_1", "AGENT", "So") }),
       event("ReasonCompleted", 5, { ...at(900), iteration: 1, success: false }),
       event("TurnCancelled", 6, { ...at(900), cancelReason: "Another message interrupted." }),
     ]);
