@@ -59,7 +59,7 @@ export function ChatView({ sessionId, title, feed, outbox, stoppingTurnId }: Cha
     // What is linked to may be anywhere.
     whole: message !== undefined && found < 0,
   });
-  const { scroller, list, following, jump } = tail;
+  const { scroller, list, away, jump } = tail;
   useLink(message, found, tail);
   const opened = useRef(new Set<string>());
   const working = session.activeTurnId !== null;
@@ -164,7 +164,7 @@ export function ChatView({ sessionId, title, feed, outbox, stoppingTurnId }: Cha
             </div>
           </div>
         </div>
-        {!following && <JumpToLatest onClick={jump} />}
+        {away && <JumpToLatest onClick={jump} />}
         <div className="shrink-0 px-4 pb-4 sm:px-6">
           <div className="mx-auto max-w-3xl">
             <QueuedTurns

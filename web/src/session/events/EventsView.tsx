@@ -21,7 +21,7 @@ export default function EventsView({ feed }: { feed: Feed }) {
   const { kind, q, turn } = useSearch({ from: "/app/sessions/$sessionId" });
   const shown = useMemo(() => filterEvents(log, { kind, text: q, turn }), [log, kind, q, turn]);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const { scroller, list, following, jump } = useTail({
+  const { scroller, list, away, jump } = useTail({
     feed,
     keys: shown.map(({ id }) => id),
     estimateSize: () => ROW_HEIGHT,
@@ -68,7 +68,7 @@ export default function EventsView({ feed }: { feed: Feed }) {
           })}
         </div>
       </div>
-      {!following && <JumpToLatest onClick={jump} />}
+      {away && <JumpToLatest onClick={jump} />}
     </div>
   );
 }

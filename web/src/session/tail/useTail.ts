@@ -23,6 +23,7 @@ export function useTail({ feed, keys, estimateSize, whole = false }: Tail) {
   const scroller = useRef<HTMLDivElement>(null);
   const [following, setFollowing] = useState(true);
   const followingNow = useRef(true);
+  const [below, setBelow] = useState(false);
   const list = useVirtualizer({
     count: keys.length,
     getScrollElement: () => scroller.current,
@@ -37,6 +38,7 @@ export function useTail({ feed, keys, estimateSize, whole = false }: Tail) {
     const element = scroller.current;
     if (!element) return;
     if (followingNow.current) element.scrollTop = element.scrollHeight;
+    setBelow(element.scrollHeight - element.clientHeight - element.scrollTop > 1);
     if (earlier !== null && element.scrollTop < element.clientHeight) void loadEarlier();
   }, [earlier, loadEarlier]);
   const follow = useCallback((next: boolean) => {
@@ -96,7 +98,9 @@ export function useTail({ feed, keys, estimateSize, whole = false }: Tail) {
     follow(true);
     settle();
   }, [follow, settle]);
-  return { scroller, list, following, follow, jump };
+  /** The reader has left the end, and there is something below. */
+  const away = !following && below;
+  return { scroller, list, away, follow, jump };
 }
 
 /**

@@ -58,7 +58,7 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
     // What is looked for may be anywhere.
     whole: filtered || (chosen !== undefined && found < 0),
   });
-  const { scroller, list, following, follow, jump } = tail;
+  const { scroller, list, away, follow, jump } = tail;
 
   const [view, setView] = useState<View | null>(null);
   const { axis } = scales;
@@ -206,7 +206,7 @@ export default function TimelineView({ sessionId, feed }: TimelineViewProps) {
               </p>
             )}
           </div>
-          {!following && <JumpToLatest onClick={jump} />}
+          {away && <JumpToLatest onClick={jump} />}
         </div>
         {row && (
           <Inspector
