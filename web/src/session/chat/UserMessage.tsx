@@ -17,7 +17,7 @@ interface UserMessageProps {
 
 export function UserMessage({ text, images = [], at, tools, children }: UserMessageProps) {
   return (
-    <div data-role="user" className="group/message mt-6 flex flex-col items-end">
+    <div data-role="user" className="group/message relative mt-6 flex flex-col items-end">
       <div
         title={at && formatDateTime(at)}
         className="max-w-[85%] rounded-2xl rounded-br-md bg-hover px-3.5 py-2 text-base whitespace-pre-wrap wrap-anywhere"
