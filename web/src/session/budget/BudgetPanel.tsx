@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import { BudgetBar, Left, usedPercent } from "@/budgets/BudgetBar";
+import { BudgetBar, usedPercent } from "@/budgets/BudgetBar";
 import { CheckBadge, StandingBadge } from "@/budgets/StandingBadge";
 import { SUBJECT_LABELS } from "@/budgets/words";
 import { useMay } from "@/shell/viewer";
 import { RequestError } from "@/ui/ErrorNote";
 import { Panel } from "../panels/Panel";
+import { Standing } from "./Standing";
 import { useSessionBudget } from "./useSessionBudget";
 
 interface BudgetPanelProps {
@@ -20,10 +21,13 @@ export function BudgetPanel({ sessionId, version, told }: BudgetPanelProps) {
   const mayManage = useMay("BUDGETS_MANAGE");
   const { check, error } = useSessionBudget(sessionId, version);
   if (!mayRead) return null;
+  // The budget is past its soft limit, and the session has leave to go on.
+  const resumed =
+    check?.status === "ACTIVE" && check.budgets.some(({ budget }) => budget.status === "PAUSED");
   return (
     <Panel
       title="Budget"
-      aside={check && check.status !== "NO_BUDGETS" && <CheckBadge check={check} />}
+      aside={check && check.status !== "NO_BUDGETS" && !resumed && <CheckBadge check={check} />}
     >
       <RequestError error={error} />
       {check && (
@@ -41,7 +45,7 @@ export function BudgetPanel({ sessionId, version, told }: BudgetPanelProps) {
                   </Link>
                   <span className="flex items-baseline gap-2 text-xs text-ink-3 tabular-nums">
                     {budget.status !== "ACTIVE" && <StandingBadge budget={budget} />}
-                    {usedPercent(budget)}% used
+                    {budget.status !== "PAUSED" && `${usedPercent(budget)}% used`}
                   </span>
                 </span>
                 <span className="block py-1.5">
@@ -51,12 +55,16 @@ export function BudgetPanel({ sessionId, version, told }: BudgetPanelProps) {
                   />
                 </span>
                 <span className="text-xs wrap-anywhere text-ink-2 tabular-nums">
-                  <Left budget={budget} />
+                  <Standing budget={budget} />
                 </span>
               </li>
             ))}
           </ul>
-          {!told && <p className="text-ink-3">{check.hint}</p>}
+          {!told && (
+            <p className="text-ink-3">
+              {resumed ? "Resumed: the soft limit is ignored until it resets." : check.hint}
+            </p>
+          )}
           {check.status === "NO_BUDGETS" && mayManage && (
             <Link
               to="/budgets"

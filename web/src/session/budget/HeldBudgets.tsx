@@ -2,12 +2,13 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useQuery } from "urql";
 import { TopUpDialog } from "@/budgets/BudgetActs";
-import { BudgetBar, Left } from "@/budgets/BudgetBar";
+import { BudgetBar } from "@/budgets/BudgetBar";
 import { type Budget, renewalWords, SUBJECT_LABELS, shortfall } from "@/budgets/words";
 import { BudgetSubjectsDocument } from "@/gql/graphql";
 import { Amount } from "@/money/Amount";
 import { useMay } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
+import { Standing } from "./Standing";
 
 interface HeldBudgetsProps {
   /** Those that stand in the way. */
@@ -36,7 +37,7 @@ export function HeldBudgets({ budgets, onToppedUp, needed }: HeldBudgetsProps) {
                   {SUBJECT_LABELS[budget.subject]}, {budget.currency}
                 </Link>
                 <span className="text-xs wrap-anywhere tabular-nums">
-                  <Left budget={budget} />
+                  <Standing budget={budget} />
                   <Missing budget={budget} needed={needed?.[budget.id]} />
                 </span>
               </span>

@@ -29,8 +29,9 @@ export default function PauseNote({ sessionId, version }: PauseNoteProps) {
       <CirclePause size={16} className="mt-0.5 shrink-0" aria-hidden />
       <div className="min-w-0 flex-1 space-y-2">
         <p role="status">
-          <span className="font-medium">Paused by a budget.</span>{" "}
-          {check?.hint ?? "It is past its soft limit. The turn waits, and nothing is lost."}
+          <span className="font-medium">Paused by a budget.</span> It is past its soft limit. Turns
+          wait, and nothing is lost, until someone resumes the session, tops up the budget or raises
+          its limit.
         </p>
         <HeldBudgets budgets={held} onToppedUp={reload} />
         <Problems of={resume} />
