@@ -104,14 +104,18 @@ test("the list of sessions is sorted, narrowed, and saved as a view", async ({ p
     })
     .toEqual([expect.stringMatching(/^Left alone/), expect.stringMatching(/^Talked to.+/)]);
   const table = page.getByRole("table", { name: "Sessions" });
-  await table.getByRole("button", { name: "Duration" }).click();
-  await expect(page).toHaveURL(/sort=duration/);
-  await expect(rows.first()).toContainText("Talked to");
-  await expect(table.getByRole("columnheader", { name: "Duration" })).toHaveAttribute(
+  await expect(table.getByRole("columnheader", { name: "Created" })).toHaveAttribute(
     "aria-sort",
     "descending",
   );
-  await table.getByRole("button", { name: "Duration" }).click();
+  await table.getByRole("button", { name: "Last turn" }).click();
+  await expect(page).toHaveURL(/sort=duration/);
+  await expect(rows.first()).toContainText("Talked to");
+  await expect(table.getByRole("columnheader", { name: "Last turn" })).toHaveAttribute(
+    "aria-sort",
+    "descending",
+  );
+  await table.getByRole("button", { name: "Last turn" }).click();
   await expect(rows.first()).toContainText("Left alone");
 
   // What is no amount is marked, and counts for nothing.

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { LiveSession } from "@/live/orgState";
 import { StatusMark } from "@/sessions/StatusMark";
+import { plainText } from "@/ui/plainText";
 import { RelativeTime } from "@/ui/Time";
 import { Nothing, Section } from "./Section";
 import { SessionName } from "./SessionName";
@@ -26,7 +27,9 @@ export function WorkingList({ sessions, total }: WorkingListProps) {
               <span className="min-w-0">
                 <SessionName session={session} />
                 {session.turn?.preview && (
-                  <span className="block truncate text-xs text-ink-3">{session.turn.preview}</span>
+                  <span className="block truncate text-xs text-ink-3">
+                    {plainText(session.turn.preview)}
+                  </span>
                 )}
               </span>
               <span className="flex flex-col items-end gap-0.5 text-xs text-ink-3">

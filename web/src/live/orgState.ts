@@ -180,15 +180,13 @@ export function mergeBriefs(state: OrgState, briefs: readonly SessionBriefFragme
 
 function sessionOfBrief(brief: SessionBriefFragment): LiveSession {
   const { activeTurn, forkedThrough } = brief;
-  const unused = forkedThrough > 0 && ownTurns(brief).length === 0;
   return {
     id: brief.id,
     title: brief.title,
     runs: brief.agent?.displayName ?? brief.harness.displayName,
     forked: forkedThrough > 0,
     trial: brief.trial,
-    // A fork that has done nothing yet is as new as any other session, and not at rest.
-    status: unused && brief.status === "IDLE" ? "STARTED" : brief.status,
+    status: statusOf(brief),
     sequence: brief.lastSequence,
     updatedAt: brief.updatedAt,
     turn: activeTurn && {
@@ -205,6 +203,12 @@ function sessionOfBrief(brief: SessionBriefFragment): LiveSession {
 /** The latest turns that ran in the session itself, and not in the one that it was forked from. */
 function ownTurns({ turns, forkedThrough }: LatestTurnsFragment) {
   return turns.nodes.filter(({ endedSequence }) => (endedSequence ?? Infinity) > forkedThrough);
+}
+
+/** A fork that has done nothing yet is as new as any other session, and not at rest. */
+export function statusOf(session: LatestTurnsFragment & { status: SessionStatus }): SessionStatus {
+  const unused = session.forkedThrough > 0 && ownTurns(session).length === 0;
+  return unused && session.status === "IDLE" ? "STARTED" : session.status;
 }
 
 /** How the latest turn of its own that ended went wrong; null when it didn't. */

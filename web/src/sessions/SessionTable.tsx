@@ -6,6 +6,7 @@ import { Cost } from "@/money/Amount";
 import { classes } from "@/ui/classes";
 import { formatDuration } from "@/ui/format";
 import { LoadMore } from "@/ui/LoadMore";
+import { plainText } from "@/ui/plainText";
 import { RelativeTime } from "@/ui/Time";
 import type { ColumnKey, SessionColumn } from "./columns";
 import { ForkMark } from "./ForkMark";
@@ -59,7 +60,7 @@ export function SessionTable(props: SessionTableProps) {
     overscan: 12,
   });
   const grid = table
-    ? `${selection ? "1rem " : ""}minmax(16rem, 1fr) ${columns.map(({ width }) => width).join(" ")}`
+    ? `${selection ? "1rem " : ""}minmax(20rem, 1fr) ${columns.map(({ width }) => width).join(" ")}`
     : `${selection ? "1rem " : ""}minmax(0, 1fr) auto`;
   const line = "grid items-center gap-x-4 px-4 sm:px-6";
   return (
@@ -190,7 +191,7 @@ function Title({ session, oneLine }: { session: SessionListRow; oneLine: boolean
   const said = session.match ? (
     <Snippet sessionId={session.id} match={session.match} />
   ) : (
-    session.summary?.preview
+    session.summary?.preview && plainText(session.summary.preview)
   );
   return (
     <div className={classes("min-w-0", oneLine && "flex items-baseline gap-2")}>
@@ -199,7 +200,7 @@ function Title({ session, oneLine }: { session: SessionListRow; oneLine: boolean
         params={{ sessionId: session.id }}
         className={classes(
           "flex min-w-0 items-center gap-1.5 text-sm font-medium text-ink after:absolute after:inset-0 focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent",
-          oneLine && "max-w-[60%] shrink-0",
+          oneLine && "max-w-[75%] shrink-0",
         )}
       >
         {session.forkedThrough > 0 && <ForkMark />}

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { MatchLineFragment } from "@/gql/graphql";
+import { plainText } from "@/ui/plainText";
 
 /** The place in a message that a search found, which leads there. */
 export function Snippet({ sessionId, match }: { sessionId: string; match: MatchLineFragment }) {
@@ -21,10 +22,10 @@ export function MatchLine({ match }: { match: MatchLineFragment }) {
     hit ? (
       // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a line have no other name.
       <mark key={at} className="rounded-xs bg-accent-soft text-ink">
-        {text}
+        {plainText(text)}
       </mark>
     ) : (
-      text
+      plainText(text)
     ),
   );
 }

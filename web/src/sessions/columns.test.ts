@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { columnsOf, sortedBy, USUAL_COLUMNS, withColumn } from "./columns";
+import { columnsOf, sortedBy, sortingOf, USUAL_COLUMNS, withColumn } from "./columns";
 
 const keys = (text: string) => columnsOf(text).map(({ key }) => key);
 
@@ -13,6 +13,9 @@ describe("columns", () => {
     expect(withColumn("agent,cost", "agent", false)).toBe("cost");
     expect(withColumn("cost", "cost", false)).toBe("none");
     expect(withColumn(withColumn(USUAL_COLUMNS, "cost", false), "cost", true)).toBe(USUAL_COLUMNS);
+  });
+  it("show at first what the list is sorted by at first", () => {
+    expect(columnsOf(USUAL_COLUMNS).map(({ sort }) => sort)).toContain(sortingOf({}).sort);
   });
   it("sort by the largest first, then by the smallest", () => {
     expect(sortedBy({}, "cost")).toEqual({ sort: "cost", asc: undefined });

@@ -31,13 +31,13 @@ export const COLUMNS: readonly SessionColumn[] = [
   { key: "status", label: "Status", width: "5.5rem" },
   { key: "model", label: "Model", width: "7.5rem" },
   { key: "cost", label: "Cost", width: "4.5rem", right: true, sort: "cost" },
-  { key: "duration", label: "Duration", width: "5.25rem", right: true, sort: "duration" },
+  { key: "duration", label: "Last turn", width: "5.25rem", right: true, sort: "duration" },
   { key: "activity", label: "Last activity", width: "6.25rem", right: true, sort: "activity" },
   { key: "created", label: "Created", width: "6.25rem", right: true, sort: "created" },
 ];
 
-/** What shows until somebody chooses. */
-export const USUAL_COLUMNS = "agent,status,model,cost,duration,activity";
+/** What shows until somebody chooses: the column that the list is sorted by is among them. */
+export const USUAL_COLUMNS = "agent,status,cost,duration,created";
 
 /** The columns of a list such as `agent,cost`; unknown ones are left out. */
 export function columnsOf(keys: string): SessionColumn[] {

@@ -38,6 +38,14 @@ it("leaves alone what the list knows as well or better", () => {
   expect(liveRows([row], initialOrgState)[0]).toMatchObject(row);
 });
 
+it("calls a fork new until it has a turn of its own", () => {
+  const fork = { ...row, forkedThrough: 5 };
+  const own = { ...rowWith({ ...turn("COMPLETED"), endedSequence: 9 }), forkedThrough: 5 };
+  const before = { ...rowWith({ ...turn("COMPLETED"), endedSequence: 4 }), forkedThrough: 5 };
+  const statuses = liveRows([fork, before, own], initialOrgState).map(({ status }) => status);
+  expect(statuses).toEqual(["STARTED", "STARTED", "IDLE"]);
+});
+
 it("marks sessions whose latest turn failed, and no others", () => {
   const failure = (...turns: object[]) =>
     liveRows([rowWith(...turns)], initialOrgState)[0]?.failure;

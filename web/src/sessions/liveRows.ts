@@ -1,5 +1,5 @@
 import type { MatchLineFragment, SessionRowFragment } from "@/gql/graphql";
-import { failureOf, type LiveFailure, type OrgState } from "@/live/orgState";
+import { failureOf, type LiveFailure, type OrgState, statusOf } from "@/live/orgState";
 
 /** A session as it was read: where it was searched for, with the place that was found. */
 export type SessionRead = SessionRowFragment & { match?: MatchLineFragment | null };
@@ -11,7 +11,9 @@ export type SessionListRow = SessionRead & { failure: LiveFailure | null };
 export function liveRows(rows: readonly SessionRead[], org: OrgState): SessionListRow[] {
   return rows.map((row) => {
     const known = org.sessions[row.id];
-    if (!known || known.sequence <= row.lastSequence) return { ...row, failure: failureOf(row) };
+    if (!known || known.sequence <= row.lastSequence) {
+      return { ...row, status: statusOf(row), failure: failureOf(row) };
+    }
     return {
       ...row,
       status: known.status,
