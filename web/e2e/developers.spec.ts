@@ -73,7 +73,7 @@ test("the guides are read in the dashboard, and lead to each other", async ({ pa
   await signIn(page);
   await page.goto("/api");
   await page.getByRole("link", { name: "The API" }).click();
-  await expect(page).toHaveTitle("The API · Ostler");
+  await expect(page).toHaveTitle("The API · Docs · Ostler");
   await page.getByRole("link", { name: "transports", exact: true }).first().click();
   await expect(page).toHaveURL(/\/docs\/api#transports$/);
   await expect(page.getByRole("heading", { name: "Transports" })).toBeInViewport();
@@ -81,6 +81,10 @@ test("the guides are read in the dashboard, and lead to each other", async ({ pa
   await expect(
     page.getByRole("heading", { level: 1, name: /Model providers/ }).first(),
   ).toBeVisible();
+  await page.getByRole("heading", { level: 1 }).getByRole("link", { name: "Docs" }).click();
+  await expect(page).toHaveURL(/\/docs$/);
+  await page.getByRole("link", { name: "Webhooks", exact: true }).click();
+  await expect(page).toHaveTitle("Webhooks · Docs · Ostler");
   await page.goto("/docs/nothing");
   await expect(page.getByText("Page not found")).toBeVisible();
 });

@@ -121,6 +121,11 @@ const appPages = [
   }),
   createRoute({
     ...inApp("SESSIONS_READ"),
+    path: "/docs",
+    component: lazy(() => import("./developers/DocsPage"), "DocsPage"),
+  }),
+  createRoute({
+    ...inApp("SESSIONS_READ"),
     path: "/docs/$guide",
     component: lazy(() => import("./developers/GuidePage"), "GuidePage"),
   }),

@@ -64,11 +64,11 @@ export function ApiPage() {
           </Part>
           <Part title="3. Read on">
             <ul aria-label="Guides" className="grid gap-x-6 gap-y-1.5 text-sm sm:grid-cols-2">
-              {GUIDES.map(([guide, title]) => (
-                <li key={guide}>
+              {GUIDES.map(({ name, title }) => (
+                <li key={name}>
                   <Link
                     to="/docs/$guide"
-                    params={{ guide }}
+                    params={{ guide: name }}
                     className="underline decoration-line-strong underline-offset-2 hover:decoration-ink"
                   >
                     {title}
@@ -76,6 +76,12 @@ export function ApiPage() {
                 </li>
               ))}
             </ul>
+            <p className="text-sm text-ink-2">
+              <Link to="/docs" className="underline underline-offset-2">
+                All guides
+              </Link>{" "}
+              says what each of them is about.
+            </p>
           </Part>
           <Part title="IDs">
             <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 text-sm">

@@ -34,7 +34,7 @@ function Guide({ name }: { name: string }) {
   return (
     <>
       <PageHeader
-        title={<Trail list={<Link to="/api">API</Link>} name={title} />}
+        title={<Trail list={<Link to="/docs">Docs</Link>} name={title} />}
         subject={title}
       />
       <div className="min-h-0 flex-1 overflow-y-auto">

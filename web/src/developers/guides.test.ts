@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { GUIDES, guideLink, headingId, readGuide } from "./guides";
 
 it("lists guides that are there", async () => {
-  for (const [name] of GUIDES) expect(await readGuide(name)).toMatch(/^# /);
+  for (const { name } of GUIDES) expect(await readGuide(name)).toMatch(/^# /);
   expect(readGuide("../README")).toBeUndefined();
 });
 

@@ -5,20 +5,76 @@ const FILES = import.meta.glob<string>("../../../docs/*.md", { query: "?raw", im
 
 /** Those for users of the API, in the order in which one needs them. Others are reached by links from these. */
 export const GUIDES = [
-  ["api", "The API"],
-  ["subscriptions", "Live events"],
-  ["events", "Kinds of events"],
-  ["approvals", "Approvals"],
-  ["waits", "Questions, callbacks and client tools"],
-  ["hooks", "Hooks"],
-  ["webhooks", "Webhooks"],
-  ["budgets", "Budgets"],
-  ["usage", "Usage"],
-  ["providers", "Model providers"],
-  ["simulated-models", "Simulated models"],
-  ["limits", "Limits"],
-  ["security", "Security"],
-  ["glossary", "Glossary"],
+  {
+    name: "api",
+    title: "The API",
+    about: "Sign in, send requests, read lists, and handle errors.",
+  },
+  {
+    name: "subscriptions",
+    title: "Live events",
+    about: "Follow sessions live, and resume without losing an event.",
+  },
+  {
+    name: "events",
+    title: "Kinds of events",
+    about: "What each event means and carries.",
+  },
+  {
+    name: "approvals",
+    title: "Approvals",
+    about: "Decide which tool calls need a person, and who may approve them.",
+  },
+  {
+    name: "waits",
+    title: "Questions, callbacks and client tools",
+    about: "Answer questions, call back, and run tools in your own program.",
+  },
+  {
+    name: "hooks",
+    title: "Hooks",
+    about: "See, change or block what happens in a session.",
+  },
+  {
+    name: "webhooks",
+    title: "Webhooks",
+    about: "Get events at an address of yours, signed and retried.",
+  },
+  {
+    name: "budgets",
+    title: "Budgets",
+    about: "Limit what agents may spend, and what happens when they reach the limit.",
+  },
+  {
+    name: "usage",
+    title: "Usage",
+    about: "What was spent, by day, model, agent, customer and more.",
+  },
+  {
+    name: "providers",
+    title: "Model providers",
+    about: "Connect model providers, with keys and prices of your own.",
+  },
+  {
+    name: "simulated-models",
+    title: "Simulated models",
+    about: "Try everything without a key or a network.",
+  },
+  {
+    name: "limits",
+    title: "Limits",
+    about: "What an organization may have and do, and the error for one too many.",
+  },
+  {
+    name: "security",
+    title: "Security",
+    about: "How data, keys and sign-ins are protected.",
+  },
+  {
+    name: "glossary",
+    title: "Glossary",
+    about: "The terms of the API, the dashboard and these guides.",
+  },
 ] as const;
 
 /** Reads a guide; undefined when there is none of that name. */

@@ -10,7 +10,7 @@ import { Dialog } from "@/ui/Dialog";
 import { ErrorNote } from "@/ui/ErrorNote";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/ui/Menu";
 import { OrgMenuItems, useNewOrg } from "./OrgMenu";
-import { PROFILE } from "./pages";
+import { DOCS, PROFILE } from "./pages";
 import { OpenShortcutsContext } from "./shortcuts";
 import { setTheme, type ThemeChoice, useTheme } from "./theme";
 import { useSwitchOrg } from "./useSwitchOrg";
@@ -71,6 +71,9 @@ export function AccountMenu({ compact = false }: { compact?: boolean }) {
           onSelect={() => void navigate({ to: PROFILE.to })}
         >
           {PROFILE.label}
+        </MenuItem>
+        <MenuItem icon={<DOCS.icon size={14} />} onSelect={() => void navigate({ to: DOCS.to })}>
+          {DOCS.label}
         </MenuItem>
         <MenuItem icon={<Keyboard size={14} />} onSelect={openShortcuts}>
           Keyboard shortcuts

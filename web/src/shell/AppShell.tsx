@@ -15,7 +15,7 @@ import { type Subject, SubjectContext, windowTitle } from "@/ui/title";
 import { Sidebar, TopBar } from "./Navigation";
 import { NavigationProgress } from "./NavigationProgress";
 import { NotAllowed } from "./NotAllowed";
-import { PAGES, pageAt } from "./pages";
+import { DOCS, PAGES, pageAt } from "./pages";
 import { Palette } from "./palette";
 import { OpenShortcutsContext, ShortcutSheet } from "./shortcuts";
 import { useIdentityWatch } from "./useIdentityWatch";
@@ -84,7 +84,7 @@ function Frame({ viewer }: { viewer: Viewer }) {
   useShortcuts({ onPalette: () => setPaletteOpen((open) => !open), onHelp: openShortcuts });
   const lacking = useLacking(viewer);
   const [subject, setSubject] = useState<Subject | null>(null);
-  const section = pageAt(PAGES, useLocation().pathname)?.label ?? null;
+  const section = pageAt([...PAGES, DOCS], useLocation().pathname)?.label ?? null;
   useEffect(() => {
     document.title = windowTitle(section, subject, waits.count);
   }, [section, subject, waits.count]);

@@ -7,7 +7,7 @@ import { Dialog } from "@/ui/Dialog";
 import { AccountMenu } from "./AccountMenu";
 import { commandKey } from "./commandKey";
 import { OrgMenu } from "./OrgMenu";
-import { pageAt } from "./pages";
+import { DOCS, pageAt } from "./pages";
 import { useOfferedPages } from "./useOfferedPages";
 import { useViewer } from "./viewer";
 import { WaitCount } from "./WaitCount";
@@ -45,7 +45,7 @@ export function Sidebar({ onSearch }: NavigationProps) {
 export function TopBar({ onSearch }: NavigationProps) {
   const { org } = useViewer();
   const pages = useOfferedPages();
-  const here = pageAt(pages, useLocation().pathname);
+  const here = pageAt([...pages, DOCS], useLocation().pathname);
   const [open, setOpen] = useState(false);
   const close = () => setOpen(false);
   return (

@@ -1,4 +1,5 @@
 import {
+  BookOpen,
   Bot,
   Braces,
   Building2,
@@ -49,6 +50,9 @@ export const PROFILE = {
   label: "Your profile",
   icon: UserRound,
 } as const;
+
+/** The guides, which need no place among the pages that people work on. */
+export const DOCS = { to: "/docs", label: "Docs", icon: BookOpen } as const;
 
 /** Those pages that a viewer with these permissions is led to. Payments are for servers with a capability that can pay. */
 export function offeredPages(permissions: readonly Permission[], payments: boolean) {
