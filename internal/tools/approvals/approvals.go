@@ -53,7 +53,7 @@ const configSchema = `{
 		"default": {
 			"enum": ["destructive", "always", "never"], "title": "Ask people", "x-order": 1,
 			"x-labels": {"destructive": "Before anything destructive", "always": "Before every tool", "never": "Only where a rule says so"},
-			"description": "For calls that no rule matches. Destructive tools overwrite or delete something. Without a choice it is anything destructive, or nothing once there are rules."
+			"description": "For calls that no rule matches. Destructive tools overwrite or delete something. If you choose nothing, people are asked before destructive calls; once there are rules, only where a rule says so."
 		},
 		"rules": {
 			"type": "array", "maxItems": 64, "title": "Rules", "x-order": 2, "description": "The first rule that matches a call decides about it.",
@@ -61,9 +61,9 @@ const configSchema = `{
 				"type": "object", "title": "Rule",
 				"properties": {
 					"tools": {
-						"type": "array", "minItems": 1, "maxItems": 64, "title": "Tools", "x-order": 1,
+						"type": "array", "minItems": 1, "maxItems": 64, "title": "Tools", "x-order": 1, "default": ["@destructive"],
 						"items": {"type": "string", "maxLength": 512, "x-reference": "tool", "x-labels": {"@destructive": "All destructive tools"}},
-						"description": "Names of tools, each with an optional * at its end; | separates alternatives. @destructive stands for all tools that overwrite or delete something, whichever the agent has when it calls one."
+						"description": "Names of tools. A * at the end stands for any ending, and | separates alternatives. @destructive stands for all tools that overwrite or delete something, including those that the agent gets later."
 					},
 					"approve": {
 						"enum": ["always", "never"], "title": "What happens", "x-order": 2, "default": "always",
@@ -102,7 +102,7 @@ const configSchema = `{
 		},
 		"expiresInSeconds": {
 			"type": "integer", "minimum": 10, "maximum": 2592000, "default": 86400, "title": "Expires after (seconds)",
-			"description": "How long the approval stays open."
+			"description": "How long people have to decide: 3600 is an hour, 86400 a day, 604800 a week."
 		},
 		"onExpiry": {
 			"enum": ["deny", "fail"], "default": "deny", "title": "When it expires",

@@ -80,8 +80,8 @@ export function CapabilityPicker({
     else if (exists) onChange(picked.map((each) => (each.id === id ? { id, config } : each)));
     else onChange([...picked, { id, config }]);
   };
-  const othersDecide = picked.some(wantsOthers);
-  const alone = useAlone(othersDecide);
+  const othersDecide = picked.find(wantsOthers);
+  const alone = useAlone(othersDecide !== undefined);
   // What is wrong with settings is shown in their form.
   const others = refusals.filter(
     (refusal) => !picked.some((_, index) => settingsErrors([refusal], index).length > 0),
@@ -101,13 +101,6 @@ export function CapabilityPicker({
           <ErrorNote>{errors.join(" ")}</ErrorNote>
         </div>
       )}
-      {alone && (
-        <p role="note" className="mb-2 text-xs text-warn">
-          You are the only member of this organization, and these approvals need somebody else: you
-          could only deny the calls of your own turns. Invite somebody, or let people approve their
-          own turns, with 1 approval needed, in the settings of Approvals.
-        </p>
-      )}
       <ul className="card divide-y divide-line">
         {capabilities.map((capability) => (
           <CapabilityRow
@@ -116,6 +109,7 @@ export function CapabilityPicker({
             source={sources.get(capability.id)}
             included={included.has(capability.id)}
             picked={picked.find(({ id }) => id === capability.id)}
+            lacksOthers={alone === true && othersDecide?.id === capability.id}
             errors={settingsErrors(
               refusals,
               picked.findIndex(({ id }) => id === capability.id),
@@ -136,6 +130,8 @@ interface CapabilityRowProps {
   /** It is in effect without being picked: every agent has it, or another capability brings it. */
   included: boolean;
   picked: DraftCapability | undefined;
+  /** It needs somebody else to decide, and there is nobody. */
+  lacksOthers: boolean;
   /** What is wrong with its settings. */
   errors: readonly FieldError[];
   references: References;
@@ -190,6 +186,13 @@ function CapabilityRow(props: CapabilityRowProps) {
         >
           Change settings
         </Button>
+      )}
+      {props.lacksOthers && (
+        <p role="note" className="mt-3 text-xs text-warn sm:ml-6.5">
+          You are the only member of this organization, and these approvals need somebody else: you
+          could only deny the calls of your own turns. Invite somebody, or let people approve their
+          own turns, with 1 approval needed.
+        </p>
       )}
       {picked && (configurable || picked.config !== "") && (
         <div className="mt-3 sm:ml-6.5">

@@ -1,7 +1,8 @@
 import { Plus, X } from "lucide-react";
+import { type ReactNode, useState } from "react";
 import { Button } from "@/ui/Button";
 import { useForm } from "./context";
-import { errorsAt, type Path } from "./errors";
+import { errorsAt, hasErrors, type Path } from "./errors";
 import { type FieldProps, SchemaField, useLook } from "./SchemaField";
 import { type Fields, groupsOf, initialOf, type Schema, titleOf, withField } from "./schema";
 
@@ -84,13 +85,48 @@ export function ObjectFields({ schema, value, path, onChange }: ObjectFieldsProp
             </div>
           );
         }
+        const group = (
+          <div className="grid items-start gap-x-4 gap-y-4 sm:grid-cols-2">{fields}</div>
+        );
+        // Within an item few are filled in: they are out of the way until somebody wants them.
+        if (path.length > 0 && properties.every(({ required }) => !required)) {
+          return (
+            <Fold
+              key={name}
+              name={name}
+              filled={properties.some(({ key }) => value[key] !== undefined)}
+              wrong={properties.some(({ key }) => hasErrors(errors, [...path, key]))}
+            >
+              {group}
+            </Fold>
+          );
+        }
         return (
           <fieldset key={name} className="min-w-0">
             <legend className="section-title mb-2">{name}</legend>
-            <div className="grid items-start gap-x-4 gap-y-4 sm:grid-cols-2">{fields}</div>
+            {group}
           </fieldset>
         );
       })}
     </div>
+  );
+}
+
+interface FoldProps {
+  name: string;
+  /** It is open at first. */
+  filled: boolean;
+  /** It is open while it holds an error. */
+  wrong: boolean;
+  children: ReactNode;
+}
+
+function Fold({ name, filled, wrong, children }: FoldProps) {
+  const [open, setOpen] = useState(filled);
+  return (
+    <details open={open || wrong} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary className="section-title w-fit cursor-pointer rounded">{name}</summary>
+      <div className="mt-2">{children}</div>
+    </details>
   );
 }

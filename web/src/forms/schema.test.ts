@@ -102,3 +102,17 @@ it("finds errors at the fields that the server names", () => {
   ]);
   expect(errorsAt(errors, [], (key) => key === "rules")).toEqual([]);
 });
+
+it("begins an object with what the schema knows of its required fields", () => {
+  const rule: Schema = {
+    type: "object",
+    properties: {
+      tools: { type: "array", items: { type: "string" }, default: ["@destructive"] },
+      approve: { enum: ["always", "never"] },
+      name: { type: "string" },
+      quorum: { type: "integer", default: 1 },
+    },
+    required: ["tools", "approve", "name"],
+  };
+  expect(initialOf(rule, rule)).toEqual({ tools: ["@destructive"], approve: "always" });
+});

@@ -203,7 +203,7 @@ export function words(name: string): string {
   return spaced.charAt(0).toUpperCase() + spaced.slice(1);
 }
 
-/** What a new value begins with. */
+/** What a new value begins with: an object with those of its required fields for which the schema knows something. */
 export function initialOf(schema: Schema, root: Schema): unknown {
   if (schema.default !== undefined && schema.default !== null) return schema.default;
   if (schema.const !== undefined) return schema.const;
@@ -212,8 +212,9 @@ export function initialOf(schema: Schema, root: Schema): unknown {
       return Object.fromEntries(
         groupsOf(schema, root)
           .flatMap(({ properties }) => properties)
-          .filter(({ required, schema: each }) => required && ("const" in each || each.enum))
-          .map(({ key, schema: each }) => [key, each.default ?? each.const ?? each.enum?.[0]]),
+          .filter(({ required }) => required)
+          .map(({ key, schema: each }) => [key, each.default ?? each.const ?? each.enum?.[0]])
+          .filter(([, value]) => value !== undefined),
       );
     case "variants":
       return initialOf(resolve((schema.oneOf ?? schema.anyOf)?.[0] ?? {}, root), root);
