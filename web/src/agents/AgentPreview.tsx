@@ -35,7 +35,7 @@ export function useAgentPreview(draft: AgentDraft) {
 export function AgentPreview(props: ReturnType<typeof useAgentPreview>) {
   const { shown, missing, error, updating, gone } = props;
   return (
-    <aside aria-label="Effective config" className="min-w-0 xl:sticky xl:top-6 xl:self-start">
+    <aside aria-label="Effective config" className="min-w-0">
       <div className="mb-1.5 flex h-5 items-center justify-between">
         <h2 className="text-sm font-medium">Effective config</h2>
         {updating && <Spinner label="Updating" />}

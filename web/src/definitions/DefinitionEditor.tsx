@@ -100,7 +100,8 @@ export function DefinitionEditor<Draft extends DefinitionDraft>(
   };
 
   return (
-    <div className="min-h-0 flex-1 overflow-y-auto">
+    // What stands beside the form stays in sight, and is as high as this at most.
+    <div className="min-h-0 flex-1 overflow-y-auto [container-type:size]">
       <div
         className={classes(
           "mx-auto grid max-w-7xl gap-x-10 gap-y-8 p-4 sm:p-6",
@@ -145,7 +146,7 @@ export function DefinitionEditor<Draft extends DefinitionDraft>(
             {props.more}
           </fieldset>
         </form>
-        <div className="min-w-0 space-y-3">
+        <div className="flex min-w-0 flex-col gap-3 xl:sticky xl:top-6 xl:max-h-[calc(100cqh-3rem)] xl:self-start">
           {mayTry && (
             <Toggles
               label="Beside the form"
@@ -158,15 +159,17 @@ export function DefinitionEditor<Draft extends DefinitionDraft>(
               }}
             />
           )}
-          {mayTry && tried && (
-            // A trial goes on while something else is looked at.
-            <div hidden={!trying}>
-              <Suspense fallback={<Spinner />}>
-                <TryPanel agentId={props.agentId} {...props.trial} />
-              </Suspense>
-            </div>
-          )}
-          {!trying && props.preview}
+          <div className="min-h-0 xl:overflow-y-auto">
+            {mayTry && tried && (
+              // A trial goes on while something else is looked at.
+              <div hidden={!trying}>
+                <Suspense fallback={<Spinner />}>
+                  <TryPanel agentId={props.agentId} {...props.trial} />
+                </Suspense>
+              </div>
+            )}
+            {!trying && props.preview}
+          </div>
         </div>
       </div>
     </div>

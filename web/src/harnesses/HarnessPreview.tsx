@@ -42,7 +42,7 @@ export function HarnessPreview({
   gone,
 }: HarnessPreviewProps) {
   return (
-    <aside aria-label="Effective config" className="min-w-0 xl:sticky xl:top-6 xl:self-start">
+    <aside aria-label="Effective config" className="min-w-0">
       <h2 className="text-sm font-medium">Effective config</h2>
       <p className="mb-1.5 text-xs text-ink-3">
         {saved
