@@ -6,7 +6,7 @@ import type { PercentileFieldsFragment, TurnFiguresFragment } from "@/gql/graphq
 import { Cost } from "@/money/Amount";
 import { changed } from "@/shell/search";
 import { classes } from "@/ui/classes";
-import { formatCount } from "@/ui/format";
+import { formatCount, formatToMinute } from "@/ui/format";
 import { ExactTime } from "@/ui/Time";
 import { Toggles } from "@/ui/Toggles";
 import { errorRate, measuredWords, percentileWords } from "./figures";
@@ -78,13 +78,13 @@ export function Operations({ figures, period, loading }: OperationsProps) {
         </dl>
         <div className="px-3.5 pb-3">
           <Bars
-            label={`Turns per hour, at most ${formatCount(most)}; ${formatCount(failedTurns)} failed in the period.`}
+            label={`Turns per hour, peak ${formatCount(most)}; ${formatCount(failedTurns)} failed in the period.`}
             bars={bars}
             height={72}
           />
           <p className="mt-1 flex justify-between text-xs text-ink-3">
-            <ExactTime time={period.from} />
-            <span className="hidden sm:inline">Turns per hour, at most {formatCount(most)}</span>
+            <time dateTime={period.from}>{formatToMinute(period.from)}</time>
+            <span className="hidden sm:inline">Turns per hour · peak {formatCount(most)}</span>
             <span>now</span>
           </p>
           {countedFrom !== null && (

@@ -66,7 +66,7 @@ function Ranking<Agent extends AgentFiguresFragment>(props: RankingProps<Agent>)
                 {each.agent.displayName}
               </Link>
             ) : (
-              <span className="text-ink-2">No agent</span>
+              <span className="text-ink-2">Trials of drafts and sessions without an agent</span>
             )}
             <span className="shrink-0 tabular-nums">{figure(each)}</span>
           </li>

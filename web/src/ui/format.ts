@@ -9,6 +9,7 @@ const DAY = 24 * HOUR;
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "narrow" });
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const toMinute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
 const shortDay = new Intl.DateTimeFormat(undefined, {
   month: "short",
@@ -42,6 +43,11 @@ export function formatRelative(time: string, now = Date.now()): string {
 
 export function formatDateTime(time: Instant): string {
   return dateTime.format(new Date(time));
+}
+
+/** For times that are whole minutes, or no more exact than that. */
+export function formatToMinute(time: Instant): string {
+  return toMinute.format(new Date(time));
 }
 
 /** A day as the API names it, `2026-11-22`: days of usage are those of UTC. */

@@ -27,7 +27,9 @@ export function ProfilePage() {
           </h2>
           <NameForm />
           <div className="card flex flex-wrap items-center justify-between gap-3 p-4 text-sm">
-            <span className="min-w-0 text-ink-2">Changing it signs you out everywhere else.</span>
+            <span className="min-w-0 text-ink-2">
+              Changing your password signs you out everywhere else.
+            </span>
             <Button onClick={() => setChangingPassword(true)}>Change password…</Button>
           </div>
           <WaitMail />
@@ -75,8 +77,8 @@ function WaitMail() {
         <span className="min-w-0">
           <span className="block font-medium">Mail me what waits for me</span>
           <span className="block text-xs text-ink-3">
-            Approvals, questions and paused sessions of this organization that nobody has seen to
-            for some minutes.
+            Approvals, questions and paused sessions of this organization that have been waiting for
+            some minutes.
           </span>
         </span>
       </label>
