@@ -34,7 +34,7 @@ export function BudgetTable({ budgets, names, onAct }: BudgetTableProps) {
             <Name budget={budget} names={names} />
           </Link>
           <span className="block min-w-36 text-xs text-ink-3">
-            {SUBJECT_LABELS[budget.subject]} · {budget.currency}
+            {SUBJECT_LABELS[budget.subject]}
           </span>
           <span className="mt-1 block sm:hidden">
             <StandingBadge budget={budget} />
@@ -48,10 +48,10 @@ export function BudgetTable({ budgets, names, onAct }: BudgetTableProps) {
       from: "lg",
       cell: ({ limit, softLimit, currency }) => (
         <>
-          <Amount of={limit} currency={currency} bare />
+          <Amount of={limit} currency={currency} />
           {softLimit !== null && (
             <span className="block text-xs whitespace-nowrap text-ink-3">
-              soft <Amount of={softLimit} currency={currency} bare />
+              soft <Amount of={softLimit} currency={currency} />
             </span>
           )}
         </>
@@ -61,7 +61,7 @@ export function BudgetTable({ budgets, names, onAct }: BudgetTableProps) {
       head: "Spent",
       align: "right",
       from: "lg",
-      cell: ({ spent, currency }) => <Amount of={spent} currency={currency} bare />,
+      cell: ({ spent, currency }) => <Amount of={spent} currency={currency} />,
     },
     {
       head: "Reserved",
@@ -71,12 +71,12 @@ export function BudgetTable({ budgets, names, onAct }: BudgetTableProps) {
         isZero(reserved) ? (
           <span className="text-ink-3">–</span>
         ) : (
-          <Amount of={reserved} currency={currency} bare />
+          <Amount of={reserved} currency={currency} />
         ),
     },
     {
       head: "Balance",
-      className: "w-2/5 lg:w-1/4",
+      className: "w-2/5 lg:w-1/6",
       cell: (budget) => (
         <>
           <span className="block py-1.5">
@@ -91,6 +91,7 @@ export function BudgetTable({ budgets, names, onAct }: BudgetTableProps) {
     {
       head: "Period",
       from: "md",
+      className: "xl:min-w-52",
       cell: (budget) => (
         <>
           {periodWords(budget.period)}

@@ -1,5 +1,5 @@
 import { TrendingDown } from "lucide-react";
-import { formatDateTime } from "@/ui/format";
+import { formatToMinute } from "@/ui/format";
 import { forecast } from "./forecast";
 import type { Budget } from "./words";
 
@@ -20,12 +20,14 @@ function forecastWords(budget: Budget, now: Date): string | null {
   switch (told.kind) {
     case "none":
       return budget.status === "DISABLED" ? null : "Nothing spent in this period yet.";
+    case "too-early":
+      return "Too early for a forecast.";
     case "used-up":
       return "Nothing is left. Top up the budget or raise its limit so that turns can continue.";
     case "too-little":
       return "The next call may need more than is left. Top up the budget or raise its limit.";
     case "runs-out":
-      return `At this rate it runs out on ${formatDateTime(told.at)}.`;
+      return `At this rate it runs out on ${formatToMinute(told.at)}.`;
     case "lasts":
       return budget.period?.kind === "ROLLING"
         ? "At this rate it lasts: earlier spending leaves the window in time."

@@ -25,6 +25,17 @@ it("has no pace before anything was spent, nor without time", () => {
   });
 });
 
+it("has no pace before an hour, or a twentieth of a short period, is over", () => {
+  const used = { ...month, spent: "1", balance: "99" };
+  const minute = (n: number) => day(n / 1440);
+  expect(forecast(used, minute(59))).toEqual({ kind: "too-early" });
+  expect(forecast(used, minute(60)).kind).toBe("runs-out");
+  const hour = { ...used, periodEndsAt: minute(60).toISOString() };
+  expect(forecast(hour, minute(2))).toEqual({ kind: "too-early" });
+  expect(forecast(hour, minute(3)).kind).toBe("lasts");
+  expect(forecast({ ...used, period: null, periodEndsAt: null }, minute(5)).kind).toBe("too-early");
+});
+
 it("goes on at the pace of the period so far", () => {
   // 10 a day: the other 50 last five days.
   expect(forecast({ ...month, spent: "50", balance: "50" }, day(5))).toEqual({

@@ -24,6 +24,8 @@ type Figures = Pick<
 export type Forecast =
   /** Nothing was spent yet, or the budget is out of force: there is no pace. */
   | { kind: "none" }
+  /** Too little of the period is over for a pace: every call would move it by days. */
+  | { kind: "too-early" }
   | { kind: "used-up" }
   /** Something is left, and the next call may need more: a pace says nothing. */
   | { kind: "too-little" }
@@ -34,6 +36,11 @@ export type Forecast =
 
 /** Beyond that a date says nothing. */
 const FARTHEST_MS = 100 * 365 * 86_400_000;
+
+const HOUR_MS = 3_600_000;
+
+/** A pace is that of an hour at least, or of a twentieth of a short period. */
+const LEAST_SHARE = 1 / 20;
 
 /** When the present period or rolling window began, and not before there was the budget. */
 export function startOfPeriod(figures: Figures, now: Date): Date {
@@ -61,8 +68,10 @@ export function forecast(figures: Figures, now: Date): Forecast {
   const start = startOfPeriod(figures, now);
   const elapsed = now.getTime() - start.getTime();
   if (elapsed <= 0 || compareDecimals(spent, "0") <= 0) return { kind: "none" };
-  const left = scaleWhole(elapsed, balance, spent);
   const end = endOfPeriod(figures, start);
+  const share = end === null ? HOUR_MS : (end.getTime() - start.getTime()) * LEAST_SHARE;
+  if (elapsed < Math.min(HOUR_MS, share)) return { kind: "too-early" };
+  const left = scaleWhole(elapsed, balance, spent);
   if (end === null || left < end.getTime() - now.getTime()) {
     if (left > FARTHEST_MS) return { kind: "none" };
     return { kind: "runs-out", at: new Date(now.getTime() + left) };

@@ -8,7 +8,7 @@ import type {
 } from "@/gql/graphql";
 import { compareDecimals, subtractDecimals } from "@/money/decimal";
 import type { Tone } from "@/ui/Badge";
-import { formatDateTime } from "@/ui/format";
+import { formatToMinute } from "@/ui/format";
 
 export type Budget = BudgetRowFragment;
 export type Period = NonNullable<Budget["period"]>;
@@ -139,7 +139,7 @@ export function periodWords(period: Period | null): string {
 /** When there is more by itself, in the viewer's zone; null where that is never, or bit by bit. */
 export function renewalWords({ periodEndsAt, status }: Budget): string | null {
   if (periodEndsAt === null || status === "DISABLED") return null;
-  return `resets ${formatDateTime(periodEndsAt)}`;
+  return `resets ${formatToMinute(periodEndsAt)}`;
 }
 
 const SOURCES: Readonly<Record<string, string>> = {

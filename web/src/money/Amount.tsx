@@ -1,11 +1,9 @@
-import { formatAmount, formatCost, formatNumber, roundedAmount } from "./amounts";
+import { formatAmount, formatCost, roundedAmount } from "./amounts";
 
 interface AmountProps {
   /** A decimal of the API. */
   of: string;
   currency: string;
-  /** Without the unit, where a label names it. */
-  bare?: boolean;
 }
 
 /** What something cost; null where a price isn't known. */
@@ -14,11 +12,11 @@ export function Cost({ usd }: { usd: string | null }) {
 }
 
 /** An amount for the eye, with all of its digits on hover. */
-export function Amount({ of, currency, bare = false }: AmountProps) {
+export function Amount({ of, currency }: AmountProps) {
   const shown = roundedAmount(of, currency);
   return (
     <span title={formatAmount(of, currency)} data-exact={of}>
-      {bare ? formatNumber(shown, currency) : formatAmount(shown, currency)}
+      {formatAmount(shown, currency)}
     </span>
   );
 }
