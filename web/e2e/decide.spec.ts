@@ -43,6 +43,7 @@ test("calls are read as changes, decided by keys and all at once, and found in t
   await page.keyboard.press("j");
   await expect(card).toBeFocused();
   await page.keyboard.press("a");
+  await expect(page.locator("[data-toast]")).toHaveText("You approved write_file.");
 
   // Against the file as it is now.
   await expect(card).toContainText("Approve edit_file?");
@@ -59,6 +60,9 @@ test("calls are read as changes, decided by keys and all at once, and found in t
   const dialog = page.getByRole("dialog", { name: "Approve 2 calls?" });
   await dialog.getByRole("button", { name: "Approve all" }).click();
   await expect(page.getByText("You're all caught up")).toBeVisible();
+  // Whoever has decided before knows how approvals come about.
+  await expect(page.getByText(/appears here and in its session/)).toBeVisible();
+  await expect(page.getByText(/Attach the Approvals capability/)).toBeHidden();
 
   await page.getByRole("button", { name: "History" }).click();
   const decided = page

@@ -1,9 +1,9 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ShieldCheck } from "lucide-react";
 import { useRef, useState } from "react";
-import { useReloadOn, useReloadOnFocus } from "@/api/useFresh";
+import { useFresh, useReloadOn, useReloadOnFocus } from "@/api/useFresh";
 import { usePages } from "@/api/usePages";
-import { WaitsDocument, type WaitsQuery } from "@/gql/graphql";
+import { DecidedApprovalsDocument, WaitsDocument, type WaitsQuery } from "@/gql/graphql";
 import { useWaits } from "@/shell/waits";
 import { EmptyState } from "@/ui/EmptyState";
 import { curlRequest } from "@/ui/graphqlRequest";
@@ -56,13 +56,15 @@ function OpenWaits() {
   return (
     <ListBody
       list={{ ...waits, nodes: open }}
-      empty={<NothingWaits filtered={kind !== undefined} />}
+      empty={kind === undefined ? <NothingWaits /> : <NothingOfKind />}
     >
       <div ref={list} className="mx-auto max-w-3xl p-4 sm:p-6">
-        <p className="mb-3 hidden text-xs text-ink-3 sm:block">
-          <kbd>J</kbd> and <kbd>K</kbd> move through the list, <kbd>A</kbd> approves and{" "}
-          <kbd>D</kbd> denies the selected call.
-        </p>
+        {open.some((wait) => wait.kind === "APPROVAL") && (
+          <p className="mb-3 hidden text-xs text-ink-3 sm:block">
+            <kbd>J</kbd> and <kbd>K</kbd> move through the list, <kbd>A</kbd> approves and{" "}
+            <kbd>D</kbd> denies the selected call.
+          </p>
+        )}
         <WaitList
           label="Open waits"
           className="space-y-4"
@@ -121,25 +123,32 @@ function Filters() {
   );
 }
 
-function NothingWaits({ filtered }: { filtered: boolean }) {
-  if (filtered) {
-    return (
-      <EmptyState icon={<ShieldCheck size={20} />} title="Nothing of this kind is waiting">
-        Choose another kind.
-      </EmptyState>
-    );
-  }
+function NothingOfKind() {
+  return (
+    <EmptyState icon={<ShieldCheck size={20} />} title="Nothing of this kind is waiting">
+      Choose another kind.
+    </EmptyState>
+  );
+}
+
+/** How approvals come about is for those who never had one. */
+function NothingWaits() {
+  const { data } = useFresh(DecidedApprovalsDocument, { first: 1 });
+  const isNew = data?.waits.nodes.length === 0;
   return (
     <EmptyState
       icon={<ShieldCheck size={20} />}
       title="You're all caught up"
-      request={curlRequest(
-        "{ waits(first: 20) { nodes { id kind toolName arguments question deadline } } }",
-        {},
-      )}
+      {...(isNew && {
+        request: curlRequest(
+          "{ waits(first: 20) { nodes { id kind toolName arguments question deadline } } }",
+          {},
+        ),
+      })}
     >
-      Attach the Approvals capability to an agent to decide which tool calls need approval. Requests
-      appear here and in their session.
+      {isNew
+        ? "Attach the Approvals capability to an agent to decide which tool calls need approval. Requests appear here and in their session."
+        : "What needs a decision or an answer appears here and in its session."}
     </EmptyState>
   );
 }

@@ -37,12 +37,6 @@ export function formatCost(usd: string | null): string {
   return usd === null ? "no price" : formatAmount(roundedAmount(usd, "usd"), "usd");
 }
 
-/** An amount without its unit, where a label names it. */
-export function formatNumber(decimal: string, currency: string): string {
-  const sign = decimal.startsWith("-") ? "−" : "";
-  return `${sign}${grouped(decimal, currency === "usd" ? 2 : 0)}`;
-}
-
 const NAMES: Readonly<Record<string, string>> = {
   usd: "US dollars",
   tokens: "Tokens",

@@ -9,6 +9,7 @@ import { useAlone } from "@/org/useAlone";
 import { useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { Problems } from "@/ui/Problems";
+import { useToast } from "@/ui/Toasts";
 import { useStoredState } from "@/ui/useStoredState";
 import { DecisionList } from "./DecisionList";
 import { decisionOf, tallyOf } from "./decisions";
@@ -23,6 +24,7 @@ const ArgumentsForm = lazy(() => import("./ArgumentsForm"));
 /** A call, or a payment of it, that people have to allow: what exactly it is, and what they may do about it. */
 export function Approval({ wait, onResolved }: WaitProps) {
   const viewer = useViewer();
+  const toast = useToast();
   const [editing, setEditing] = useState(false);
   const [note, setNote] = useStoredState(sessionStorage, `ostler.note.${wait.id}`, "");
   const decide = useAction(DecideApprovalDocument);
@@ -42,6 +44,7 @@ export function Approval({ wait, onResolved }: WaitProps) {
   const send = async (approve: boolean, own?: unknown) => {
     const input = decisionOf(wait, approve, { note, ...(own !== undefined && { own }) });
     if (!(await decide.run({ input }))) return;
+    toast(`You ${approve ? "approved" : "denied"} ${wait.toolName ?? "a call"}.`);
     setNote("");
     setEditing(false);
     onResolved();

@@ -3,6 +3,7 @@ import { useAction } from "@/api/useAction";
 import { DecideApprovalDocument } from "@/gql/graphql";
 import { Button } from "@/ui/Button";
 import { ConfirmDialog } from "@/ui/ConfirmDialog";
+import { useToast } from "@/ui/Toasts";
 import { decisionOf } from "./decisions";
 import type { Wait } from "./wait";
 
@@ -33,6 +34,7 @@ export function DecideAllDialog<Each extends Wait>(props: DecideAllDialogProps<E
   const { decision, waits, onDecided, onClose } = props;
   const [left, setLeft] = useState(waits);
   const decide = useAction(DecideApprovalDocument);
+  const toast = useToast();
   const decideAll = async () => {
     for (const wait of left) {
       // The first that is refused stops it, and says why. What was decided before stays decided.
@@ -40,6 +42,7 @@ export function DecideAllDialog<Each extends Wait>(props: DecideAllDialogProps<E
       setLeft((all) => all.filter(({ id }) => id !== wait.id));
       onDecided(wait);
     }
+    toast(`You ${decision === "Approve" ? "approved" : "denied"} all ${waits.length} calls.`);
     return true;
   };
   return (

@@ -45,7 +45,8 @@ export function WaitCard({ wait, onResolved, children }: WaitCardProps) {
       <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1 border-b border-line px-3 py-2">
         <Icon size={16} className="shrink-0 text-warn" aria-hidden />
         <h3 className="min-w-0 flex-1 font-medium wrap-anywhere">{titleOf(wait)}</h3>
-        <Deadline deadline={wait.deadline} />
+        {/* A budget that begins anew ends the wait well: nobody has to hurry. */}
+        {wait.kind !== "BUDGET" && <Deadline deadline={wait.deadline} />}
       </div>
       <div className="space-y-3 p-3">
         {children}
