@@ -3,6 +3,7 @@ import {
   acceptAsNewcomer,
   agentMessages,
   anotherBrowser,
+  cancelOpenTurns,
   createAgent,
   invite,
   newEmail,
@@ -110,6 +111,7 @@ test("past the soft limit a session pauses, and goes on with a top-up", { tag: "
   page,
 }) => {
   await signIn(page);
+  await cancelOpenTurns(page);
   const agentId = await createAgent(page, "sim-echo");
   const budgetId = await createBudget(page, agentId, { softLimit: "0.000000001" });
   await openNewSession(page, agentId, "On a budget");
@@ -120,6 +122,8 @@ test("past the soft limit a session pauses, and goes on with a top-up", { tag: "
 
   await send(page, "second");
   await expect(pauseNote(page)).toContainText("Paused by a budget.");
+  const waiting = page.locator("[data-wait-count]").first();
+  await expect(waiting).toContainText("1");
   await expect(page.getByRole("textbox", { name: "Message" })).toHaveAttribute(
     "placeholder",
     /Paused by a budget/,
@@ -136,6 +140,7 @@ test("past the soft limit a session pauses, and goes on with a top-up", { tag: "
   await dialog.getByRole("button", { name: "Top up" }).click();
   await expect(agentMessages(page).last()).toContainText("second");
   await expect(pauseNote(page)).toHaveCount(0);
+  await expect(waiting).toBeHidden();
 
   // The ledger has all of it, to the last digit, with the way to each turn.
   await page.goto(`/budgets/${budgetId}`);
