@@ -7,7 +7,7 @@ import { blocks } from "@/session/chat/Markdown";
 import { NotFound } from "@/shell/Fallbacks";
 import { Spinner } from "@/ui/Loading";
 import { PageHeader, Trail } from "@/ui/PageHeader";
-import { guideLink, headingId, readGuide } from "./guides";
+import { GUIDES, guideLink, headingId, readGuide } from "./guides";
 
 /** One of the guides that come with the server. */
 export function GuidePage() {
@@ -30,7 +30,8 @@ function Guide({ name }: { name: string }) {
 
   if (problem === "missing") return <NotFound />;
   if (problem) throw problem;
-  const title = text?.match(/^# (.+)$/m)?.[1] ?? "Guide";
+  const listed = GUIDES.find((each) => each.name === name)?.title;
+  const title = text?.match(/^# (.+)$/m)?.[1] ?? listed ?? "Guide";
   return (
     <>
       <PageHeader
