@@ -1,6 +1,5 @@
 import { Link, type LinkProps } from "@tanstack/react-router";
 import { Check, ChevronRight, Rocket } from "lucide-react";
-import { useId } from "react";
 import { useMay, useViewer } from "@/shell/viewer";
 import { Button } from "@/ui/Button";
 import { classes } from "@/ui/classes";
@@ -77,15 +76,12 @@ interface StepProps {
   link: Pick<LinkProps, "to" | "search">;
 }
 
-/** The whole row is the link, and its name is its title. */
+/** The whole row is the link. */
 function Step({ title, about, done, link }: StepProps) {
-  const id = useId();
   return (
     <li>
       <Link
         {...link}
-        aria-label={done ? `${title} (done)` : title}
-        aria-describedby={id}
         className="flex items-center gap-3 px-4 py-3 text-sm transition-colors hover:bg-hover focus-visible:-outline-offset-2"
       >
         <span
@@ -98,7 +94,8 @@ function Step({ title, about, done, link }: StepProps) {
         </span>
         <span className="min-w-0 flex-1">
           <span className={done ? "text-ink-2" : "font-medium"}>{title}</span>
-          <span id={id} className="block text-ink-2">
+          <span className="block text-ink-2">
+            {done && <span className="sr-only">Done. </span>}
             {about}
           </span>
         </span>
