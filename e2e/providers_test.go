@@ -140,6 +140,7 @@ func TestFailingProviders(t *testing.T) {
 		session := c.session(t, c.agentOn(t, "good-"+strings.ToLower(kind), good))
 		fake.fail(http.StatusServiceUnavailable)
 		s := c.subscribe(t, session, 0)
+		s.untilKind(t, "CAUGHT_UP", 1) // that a call is tried again is told live, and to nobody who comes later
 		turn := c.message(t, session, "Write two files.")
 		seen := s.untilKind(t, "SESSION_IDLED", 1)
 		if got := c.turn(t, turn); got.Status != "COMPLETED" || count(seen, "GENERATION_RETRYING") != 1 {

@@ -130,6 +130,10 @@ func (s *Service) addFailures(ctx context.Context, org models.OrgID, from, to mo
 	if err := s.cfg.DB.Read(ctx, org).Raw(newestFailures, org, org, from, to, maxCount+1).Scan(&rows).Error; err != nil {
 		return fmt.Errorf("read failures: %w", err)
 	}
+	if len(rows) > maxCount {
+		rows = rows[:maxCount]
+		t.countedFrom = &rows[maxCount-1].FinishedAt
+	}
 	metered, err := s.metered(ctx, org, rows)
 	if err != nil {
 		return err
@@ -143,9 +147,6 @@ func (s *Service) addFailures(ctx context.Context, org models.OrgID, from, to mo
 			h.Turns++
 			a.Turns++
 		}
-	}
-	if n := len(rows); n > maxCount {
-		t.countedFrom = &rows[n-1].FinishedAt
 	}
 	return nil
 }
